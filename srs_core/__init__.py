@@ -1,0 +1,1 @@
+"""Certified robustness of deep equilibrium models by randomized smoothing, plain and serialized."""

@@ -1,0 +1,60 @@
+"""What all commands share: the application object, its exit codes and its progress bar."""
+
+import json
+import sys
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+__all__ = ["app", "errors", "main", "print_json", "progress_bar"]
+
+app = typer.Typer(
+    name="srs_core",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=(
+        "Certify the robustness of Deep Equilibrium Models.\n\n"
+        "Randomized smoothing (RS) votes over noisy copies of a picture and proves how far the picture may "
+        "be disturbed before the answer can change. Serialized randomized smoothing (SRS) starts each copy's "
+        "solver where the last one ended, and audits a random share of the votes so that the proof still "
+        "holds.\n\n"
+        "Start with **models**, then **certify PICTURE**; every command explains itself with **--help**."
+    ),
+)
+
+errors = Console(stderr=True)
+
+
+def main() -> None:
+    """Run the command line: exit code 0 done, 2 bad usage or input (one line says why), 130 interrupted."""
+    try:
+        app()
+    except (ValueError, OSError) as error:
+        errors.print(f"Error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document, and nothing else, on standard output."""
+    typer.echo(json.dumps(document, indent=2, allow_nan=False))
+
+
+def progress_bar(*extra: TextColumn) -> Progress:
+    """A bar on standard error with an estimate of the time left; silent when that is not a terminal."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        *extra,
+        console=errors,
+        transient=True,
+        disable=not errors.is_terminal,
+    )

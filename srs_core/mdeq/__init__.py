@@ -1,0 +1,1 @@
+"""The multiscale deep equilibrium model: its layer, network, sizes and checkpoints."""
