@@ -1,0 +1,66 @@
+"""States of a batch as rows: what solvers need to know about tensors, and no more.
+
+A state is one tensor, or a tuple of tensors, with the batch first. Solvers see each tensor as rows
+[B, D] in the order in which it lies in memory, so that nothing is copied on the way in or out.
+"""
+
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+__all__ = ["Rows", "State", "norms", "rebuild", "take", "to_rows"]
+
+State = Tensor | tuple[Tensor, ...]
+Rows = list[Tensor]
+"""The parts of a state, each as [B, D]."""
+
+S = TypeVar("S", Tensor, tuple[Tensor, ...], State, State | None)
+
+
+def _channels_last(part: Tensor) -> bool:
+    return (
+        part.dim() == 4
+        and not part.is_contiguous()
+        and part.is_contiguous(memory_format=torch.channels_last)
+    )
+
+
+def parts(state: State) -> tuple[Tensor, ...]:
+    """The tensors of a state."""
+    return (state,) if isinstance(state, Tensor) else tuple(state)
+
+
+def to_rows(state: State) -> Rows:
+    """Each part as rows [B, D], a view wherever memory allows."""
+    return [
+        (part.permute(0, 2, 3, 1) if _channels_last(part) else part).reshape(part.shape[0], -1)
+        for part in parts(state)
+    ]
+
+
+def rebuild(rows: Rows, like: State) -> State:
+    """Rows back in the shape and memory order of `like`, whose batch may be of another size."""
+    built = []
+    for row, part in zip(rows, parts(like), strict=True):
+        if _channels_last(part):
+            _, c, h, w = part.shape
+            built.append(row.view(-1, h, w, c).permute(0, 3, 1, 2))
+        else:
+            built.append(row.view(-1, *part.shape[1:]))
+    return built[0] if isinstance(like, Tensor) else tuple(built)
+
+
+def take(state: S, index: Tensor) -> S:
+    """The samples at these positions (nothing stays nothing)."""
+    if state is None:
+        return state
+    if isinstance(state, Tensor):
+        return state.index_select(0, index)
+    return tuple(part.index_select(0, index) for part in state)
+
+
+def norms(rows: Rows) -> Tensor:
+    """The Euclidean norm of each sample over all its parts."""
+    squares = [torch.linalg.vector_norm(row, dim=1).square() for row in rows]
+    return torch.stack(squares).sum(dim=0).sqrt()
