@@ -4,12 +4,13 @@ Module and parameter names follow the reference network, so that its checkpoints
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-__all__ = ["FUSION_GROUPS", "GROUPS", "State", "MDEQLayer", "WeightNormConv2d"]
+__all__ = ["FUSION_GROUPS", "GROUPS", "MDEQLayer", "State", "WeightNormConv2d", "dropout_masks"]
 
 State = tuple[Tensor, ...]
 """One tensor [B, C, H, W] per resolution, the finest first."""
@@ -39,7 +40,8 @@ class WeightNormConv2d(nn.Module):
 
 
 def _lengths(weight: Tensor) -> Tensor:
-    return torch.linalg.vector_norm(weight, dim=(1, 2, 3), keepdim=True)
+    lengths: Tensor = torch.linalg.vector_norm(weight, dim=(1, 2, 3), keepdim=True)
+    return lengths
 
 
 class Block(nn.Module):
@@ -115,9 +117,7 @@ class Downsample(nn.Module):
         super().__init__()
         halvings = target - source
         widths = [channels[source]] * halvings + [channels[target]]
-        self.net = nn.Sequential(
-            *(ConvNorm(a, b, 3, stride=2) for a, b in zip(widths[:-1], widths[1:], strict=True))
-        )
+        self.net = nn.Sequential(*(ConvNorm(a, b, 3, stride=2) for a, b in pairwise(widths)))
 
     def forward(self, x: Tensor, size: tuple[int, int]) -> Tensor:
         """Halve the resolution step by step, with a ReLU between the steps."""

@@ -1,6 +1,7 @@
 """MDEQ in the form in which it is trained and in which checkpoints are kept."""
 
 import hashlib
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -64,20 +65,15 @@ class MDEQ(nn.Module):
             nn.BatchNorm2d(width),
             nn.ReLU(),
         )
-        self.stage0 = nn.Sequential(
-            nn.Conv2d(width, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()
-        )
+        self.stage0 = nn.Sequential(nn.Conv2d(width, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU())
         self.fullstage = MDEQLayer(v.channels)
         self.incre_modules = nn.ModuleList(
-            [
-                nn.Sequential(Bottleneck(c, head))
-                for c, head in zip(v.channels, v.head_channels, strict=True)
-            ]
+            [nn.Sequential(Bottleneck(c, head)) for c, head in zip(v.channels, v.head_channels, strict=True)]
         )
         self.downsamp_modules = nn.ModuleList(
             [
                 nn.Sequential(nn.Conv2d(4 * a, 4 * b, 3, stride=2, padding=1), nn.BatchNorm2d(4 * b), nn.ReLU())
-                for a, b in zip(v.head_channels[:-1], v.head_channels[1:], strict=True)
+                for a, b in pairwise(v.head_channels)
             ]
         )
         self.final_layer = nn.Sequential(

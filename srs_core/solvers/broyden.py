@@ -30,7 +30,7 @@ class Broyden:
         step = gap
         for earlier, later, square in zip(self._steps, self._steps[1:], self._squares, strict=False):
             share = _dot(earlier, step) / square
-            step = [s + share.unsqueeze(1) * l for s, l in zip(step, later, strict=True)]
+            step = [s + share.unsqueeze(1) * next_ for s, next_ in zip(step, later, strict=True)]
         scale = 1 - _dot(self._steps[-1], step) / self._squares[-1]
         step = [s / scale.unsqueeze(1) for s in step]
         healthy = _dot(step, step).isfinite()
@@ -41,9 +41,7 @@ class Broyden:
 
     def _remember(self, step: Rows, healthy: Tensor) -> None:
         # A past step of zeros leaves the product of factors as it was, which forgets that past.
-        self._steps = [
-            [torch.where(healthy.unsqueeze(1), row, 0.0) for row in past] for past in self._steps
-        ]
+        self._steps = [[torch.where(healthy.unsqueeze(1), row, 0.0) for row in past] for past in self._steps]
         self._steps.append(step)
         tiny = torch.finfo(step[0].dtype).tiny
         self._squares.append(_dot(step, step).clamp_min(tiny))

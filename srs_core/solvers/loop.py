@@ -137,3 +137,7 @@ def solve(
 
 def _choose(mask: Tensor, yes: Rows, no: Rows) -> Rows:
     return [torch.where(mask.unsqueeze(1), a, b) for a, b in zip(yes, no, strict=True)]
+
+
+def _mark(status: Tensor, active: Tensor, which: Tensor, mark: Status) -> None:
+    status[active] = status[active].masked_fill(which, int(mark))

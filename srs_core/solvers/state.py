@@ -19,11 +19,7 @@ S = TypeVar("S", Tensor, tuple[Tensor, ...], State, State | None)
 
 
 def _channels_last(part: Tensor) -> bool:
-    return (
-        part.dim() == 4
-        and not part.is_contiguous()
-        and part.is_contiguous(memory_format=torch.channels_last)
-    )
+    return part.dim() == 4 and not part.is_contiguous() and part.is_contiguous(memory_format=torch.channels_last)
 
 
 def parts(state: State) -> tuple[Tensor, ...]:

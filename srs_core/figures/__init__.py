@@ -1,0 +1,1 @@
+"""Results as Plotly figures, the same for pages and reports."""

@@ -1,0 +1,29 @@
+"""What certification asks of a model; MDEQ is one, a user's own deep equilibrium model can be another."""
+
+from typing import Any, Protocol, runtime_checkable
+
+from torch import Tensor
+
+__all__ = ["Model"]
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A deep equilibrium model as solvers and certification know it: four methods.
+
+    States and injections are tensors, or tuples of tensors, with the batch first. Pictures are in [0, 1];
+    noise is added to them before the model's own normalisation. Optional attributes make certificates tell
+    more: `name`, `hash`, `classes` (a list of class names), `preferred_batch_size`.
+    """
+
+    def inject(self, x: Tensor) -> Any:
+        """What the pictures x [B, 3, H, W] contribute to every step."""
+
+    def initial(self, x: Tensor) -> Any:
+        """The cold start of the pictures' states."""
+
+    def step(self, z: Any, injection: Any) -> Any:
+        """One evaluation of f."""
+
+    def classify(self, z: Any) -> Tensor:
+        """Logits [B, classes] of states."""

@@ -1,0 +1,1 @@
+"""Randomized smoothing, plain and serialized, with a certificate that holds."""
