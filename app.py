@@ -1,0 +1,45 @@
+"""The dashboard's front door: `streamlit run app.py`."""
+
+import threading
+from pathlib import Path
+
+# Imported here, once and whole: a worker thread that imports torch while another draws must not meet them half-imported.
+import numpy  # noqa: F401
+import pandas  # noqa: F401
+import PIL.Image  # noqa: F401
+import streamlit as st
+
+PAGES = (
+    ("home", "Home", ":material/home:"),
+    ("certify", "Certify", ":material/verified_user:"),
+    ("warm_start", "Warm start", ":material/local_fire_department:"),
+    ("correlation", "Correlation", ":material/fact_check:"),
+    ("plane", "Plane", ":material/scatter_plot:"),
+    ("paper", "Paper", ":material/menu_book:"),
+    ("history", "History", ":material/history:"),
+)
+
+
+@st.cache_resource(show_spinner=False)
+def warm_torch() -> threading.Thread:
+    """Import torch in the background while the visitor reads, so that the first run starts at once."""
+    thread = threading.Thread(target=__import__, args=("torch",), name="warm-torch", daemon=True)
+    thread.start()
+    return thread
+
+
+def main() -> None:
+    """Draw the frame and the page that the visitor chose."""
+    st.set_page_config(page_title="Certified equilibrium", page_icon="🛡️", layout="wide")
+    warm_torch()
+    here = Path(__file__).parent / "pages"
+    pages = [
+        st.Page(here / f"{name}.py", title=title, icon=icon, default=name == "home")
+        for name, title, icon in PAGES
+        if (here / f"{name}.py").is_file()
+    ]
+    st.navigation(pages).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""A real server and a real Chromium for the tests of pages.
+
+`site.open("/certify?n=200")` gives a Playwright page of a fresh browser context, drawn and idle. When the test ends,
+a request that left the machine or an error in the browser's console fails it.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 60_000
+"""Milliseconds; generous, because the machine may be busy. Nothing waits longer than it must."""
+
+expect.set_options(timeout=PATIENCE)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if {"site", "browser"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a dashboard that runs for this test session, with a history of its own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    folder = tmp_path_factory.mktemp("server")
+    environment = {**os.environ, "SRS_HISTORY": str(folder / "history.sqlite"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    log = folder / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _wait_for(f"{address}/_stcore/health", process, log)
+            yield address
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=2):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    pytest.fail(f"The dashboard did not start:\n{log.read_text(errors='replace')}")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """An installed Chromium; without one the test is skipped, or fails where CI promises one."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        reason = "No Chromium on the PATH; install one to run the tests of pages in a browser."
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@dataclass
+class Site:
+    """The dashboard as seen by visitors: every `open` is a new visitor with a browser context of its own."""
+
+    address: str
+    browser: Browser
+    contexts: list[BrowserContext] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def open(self, path: str = "/", *, dark: bool = False, width: int = 1280, height: int = 900) -> Page:
+        """A new visitor's page at `path`, drawn and idle."""
+        context = self.browser.new_context(
+            color_scheme="dark" if dark else "light",
+            viewport={"width": width, "height": height},
+            accept_downloads=True,
+        )
+        context.set_default_timeout(PATIENCE)
+        self.contexts.append(context)
+        context.on("request", self._note_request)
+        context.on("console", self._note_console)
+        context.on("weberror", lambda error: self.complaints.append(f"error in the page: {error.error}"))
+        page = context.new_page()
+        page.goto(self.address + path)
+        self.settle(page)
+        return page
+
+    def settle(self, page: Page) -> None:
+        """Wait until the page is drawn and no script run is under way, and refuse an exception on it."""
+        page.locator('[data-testid="stMain"] [data-testid="stHeading"]').first.wait_for()
+        page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+        expect(page.get_by_test_id("stException")).to_have_count(0)
+
+    def _note_request(self, request: Request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1":
+            self.complaints.append(f"request to the outside: {request.url}")
+
+    def _note_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.complaints.append(f"console error: {message.text} ({message.location.get('url', '')})")
+
+
+@pytest.fixture
+def site(server: str, browser: Browser) -> Iterator[Site]:
+    """The running dashboard, for visitors with a real browser."""
+    visitors = Site(server, browser)
+    yield visitors
+    for context in visitors.contexts:
+        context.close()
+    assert visitors.complaints == []
+
+
+@pytest.fixture
+def run_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    """`run_page("certify", n="200")` draws one page without a browser, with a history of its own."""
+    monkeypatch.setenv("SRS_HISTORY", str(tmp_path / "history.sqlite"))
+    monkeypatch.chdir(ROOT)
+    monkeypatch.syspath_prepend(str(ROOT))
+
+    def run(name: str, **query: Any) -> AppTest:
+        test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        if name != "home":
+            test.switch_page(f"pages/{name}.py")
+        for key, value in query.items():
+            test.query_params[key] = str(value)
+        return test.run()
+
+    return run
