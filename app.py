@@ -3,7 +3,7 @@
 import threading
 from pathlib import Path
 
-# Imported here, once and whole: a worker thread that imports torch while another draws must not meet them half-imported.
+# Imported here, once and whole: a thread that imports torch while another draws must not meet them half-imported.
 import numpy  # noqa: F401
 import pandas  # noqa: F401
 import PIL.Image  # noqa: F401
