@@ -1,0 +1,41 @@
+"""Choosing a device by name."""
+
+import pytest
+import torch
+
+from srs_core.device import pick_device
+
+
+def test_auto_prefers_cuda_then_mps_then_the_cpu() -> None:
+    if torch.cuda.is_available():
+        expected = "cuda"
+    elif torch.backends.mps.is_available():
+        expected = "mps"
+    else:
+        expected = "cpu"
+    assert pick_device().type == expected
+    assert pick_device("auto") == pick_device()
+
+
+@pytest.mark.parametrize("name", ["cpu", "meta"])
+def test_a_named_device_is_taken(name: str) -> None:
+    assert pick_device(name) == torch.device(name)
+    assert pick_device(torch.device(name)) == torch.device(name)
+
+
+@pytest.mark.parametrize("name", ["gpu", "", "cpu:x", "xpu", "CPU please"])
+def test_an_unknown_device_is_named_with_the_choices(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"device is '{name}'; choose auto, cpu, cuda"):
+        pick_device(name)
+
+
+def test_an_absent_cuda_device_says_what_to_do() -> None:
+    absent = f"cuda:{torch.cuda.device_count()}"
+    with pytest.raises(ValueError, match=rf"'{absent}', but this machine shows .* choose auto or cpu"):
+        pick_device(absent)
+
+
+@pytest.mark.skipif(torch.backends.mps.is_available(), reason="this machine has an Apple GPU")
+def test_an_absent_apple_gpu_says_what_to_do() -> None:
+    with pytest.raises(ValueError, match="no Apple GPU here; choose auto or cpu"):
+        pick_device("mps")
