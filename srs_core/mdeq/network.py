@@ -46,7 +46,7 @@ class MDEQ(nn.Module):
     mean: Tensor
     std: Tensor
 
-    def __init__(self, variant: Variant | str, dropout: float = 0.0) -> None:
+    def __init__(self, variant: Variant | str, dropout: float = 0.0, num_classes: int | None = None) -> None:
         super().__init__()
         self.variant = find_variant(variant) if isinstance(variant, str) else variant
         if not 0.0 <= dropout < 1.0:
@@ -81,7 +81,7 @@ class MDEQ(nn.Module):
             nn.BatchNorm2d(v.final_channels),
             nn.ReLU(),
         )
-        self.classifier = nn.Linear(v.final_channels, v.num_classes)
+        self.classifier = nn.Linear(v.final_channels, num_classes or v.num_classes)
 
     def inject(self, x: Tensor) -> Tensor:
         """What the picture adds at every step: the stem's output."""

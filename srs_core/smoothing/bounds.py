@@ -133,13 +133,15 @@ def format_radius(radius: float, digits: int = 3) -> str:
     if math.isinf(radius):
         return "inf"
     # From the shortest text that means this float, so that 0.3 stays 0.300.
-    return str(Decimal(repr(float(radius))).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_DOWN))
+    rounded = Decimal(repr(float(radius))).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_DOWN)
+    return f"{rounded:f}"
 
 
 def cutoff_lower(n: int, alpha: float, estimator: str = "rs", audit: int = 0, votes: int | None = None) -> float:
-    """Return the largest lower bound on p_A that so many votes for c (all n, unless said) can give.
+    """Return the lower bound on p_A when so many draws vote c and the audit confirms them.
 
-    The audit is at its luckiest: it falls on votes for c as far as there are enough, and finds no mismatch.
+    As much of the audit as can falls on votes for c, and finds no mismatch. With all n votes, which is what
+    `votes=None` means, no outcome of a run gives more.
     """
     n = check_size("n", n)
     votes = n if votes is None else check_count("votes", votes, n, "n")
@@ -161,8 +163,8 @@ def cutoff_radius(
 ) -> float:
     """Return the largest radius that n draws at this alpha, and an audit of this size, can certify.
 
-    `share` is the share of draws that vote for c; below 1 the result is the largest radius at that share. For
-    "rs" the audit does not matter. 0 means that not even the best outcome certifies anything.
+    `share` is the share of draws that vote for c, all confirmed by the audit. For "rs" the audit does not matter.
+    0 means that not even this outcome certifies anything.
     """
     if not 0.0 <= share <= 1.0:
         raise ValueError(f"share = {share} is not a share: give a number from 0 to 1.")

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-__all__ = ["AuditCounts", "Certificate"]
+__all__ = ["AuditCounts", "Certificate", "LookRecord"]
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,13 @@ class AuditCounts:
 
 
 @dataclass(frozen=True)
-class Look:
-    """An interim look at the first `n` votes: the counts it saw and the bound it gave."""
+class LookRecord:
+    """A look at the first `n` votes: the counts it saw, the error probability it spent, the bound it gave."""
 
     n: int
+    alpha: float
     votes: int
-    audit: AuditCounts | None
+    counts: AuditCounts | None
     p_a_lower: float
 
 
@@ -40,7 +41,8 @@ class Certificate:
     """With probability at least 1 - alpha, the smoothed standard model answers `class_index` on the whole ball.
 
     The ball has the L2 `radius`, in units of the pixel range [0, 1], around the picture; the probability is over
-    the noise and the audit. An abstaining certificate (`abstained`, radius 0) claims nothing.
+    the noise and the audit. An abstaining certificate (`abstained`, radius 0) claims nothing. `n` votes were
+    counted; that is less than `planned_n` only when the question `robust_at` was answered early.
     """
 
     method: str
@@ -56,12 +58,13 @@ class Certificate:
     selection_votes: tuple[int, ...]
     counts: AuditCounts | None
     mismatch_bound: float | None
-    looks: tuple[Look, ...]
+    looks: tuple[LookRecord, ...]
     robust_at: float | None
     robust: bool | None
     sigma: float
     alpha: float
     n: int
+    planned_n: int
     n0: int
     audit: int
     estimator: str
@@ -102,7 +105,7 @@ class Certificate:
         values["votes"] = tuple(values["votes"])
         values["selection_votes"] = tuple(values["selection_votes"])
         values["counts"] = _counts(values["counts"])
-        values["looks"] = tuple(Look(**{**look, "audit": _counts(look["audit"])}) for look in values["looks"])
+        values["looks"] = tuple(LookRecord(**{**look, "counts": _counts(look["counts"])}) for look in values["looks"])
         return cls(**values)
 
     @classmethod

@@ -68,9 +68,7 @@ def clopper_pearson_lower(successes: float, trials: float, alpha: float) -> floa
     Clopper and Pearson, LCB in the formulas). Fractional successes interpolate, monotonically, between the
     whole ones. No trials, or no successes, give 0.
     """
-    check_alpha(alpha)
-    if not 0 <= successes <= trials < np.inf:
-        raise ValueError(f"{successes} successes in {trials} trials are impossible: successes go from 0 to the trials.")
+    _check_trials(successes, trials, alpha)
     return float(binomial_lower(successes, trials, alpha))
 
 
@@ -80,7 +78,14 @@ def clopper_pearson_upper(successes: float, trials: float, alpha: float) -> floa
     It is the lower bound for the failures, mirrored: P(bound < p) <= alpha. Together with the lower bound at
     the same alpha it encloses p with confidence 1 - 2 alpha.
     """
-    return 1.0 - clopper_pearson_lower(trials - successes, trials, alpha)
+    _check_trials(successes, trials, alpha)
+    return 1.0 - float(binomial_lower(trials - successes, trials, alpha))
+
+
+def _check_trials(successes: float, trials: float, alpha: float) -> None:
+    check_alpha(alpha)
+    if not 0 <= successes <= trials < np.inf:
+        raise ValueError(f"{successes} successes in {trials} trials are impossible: successes go from 0 to the trials.")
 
 
 def unseen_tail(population: int, audited: int, mismatched: int) -> NDArray[np.float64]:

@@ -20,7 +20,9 @@ class Settings:
     `reference_steps` steps, stopped per sample at the relative residual `tol`. Plain smoothing (`rs`) votes
     with it; there `solver` and `steps`, when given, set the standard model itself. Serialized smoothing
     (`srs`) votes with a fast proxy, `steps` steps of `solver` from a warm `start`, and has the standard
-    model audit `audit` of the votes at random. `auto` lets a pilot choose between the two.
+    model audit `audit` of the votes at random (`census` of them not at random, but where the proxy was least
+    sure). `auto` lets a pilot choose between the two. `anytime` gives bounds that hold while the run goes on, and
+    `robust_at` stops it as soon as the question "is it robust at this radius?" is answered.
     """
 
     method: str = "srs"
@@ -67,6 +69,11 @@ class Settings:
     def audited(self) -> bool:
         """Whether votes come from a proxy and must be audited."""
         return self.method != "rs"
+
+    @property
+    def watched(self) -> bool:
+        """Whether the run is judged at looks on the way, so that alpha is shared among them."""
+        return self.anytime or self.robust_at is not None
 
     @property
     def label(self) -> str:
@@ -128,6 +135,11 @@ class Settings:
             raise ValueError(f"tol is {self.tol}; it must be at least 0 (spend all steps) and below 1.")
         if self.batch_size is not None and self.batch_size > self.n:
             raise ValueError(f"batch_size is {self.batch_size}, more than the n = {self.n} votes; make it smaller.")
+        if self.restart_every is not None and self.audited and self.start in ("clean", "zero"):
+            raise ValueError(
+                f"restart_every is {self.restart_every}, but start = {self.start!r} keeps nothing between batches that "
+                "could be restarted; leave one of the two out."
+            )
         if self.robust_at is not None and not 0 < self.robust_at < float("inf"):
             raise ValueError(f"robust_at is {self.robust_at}; it must be a positive radius.")
 
@@ -137,10 +149,8 @@ class Settings:
         if not 1 <= self.audit <= self.n:
             raise ValueError(f"audit is {self.audit}; it must be from 1 to n = {self.n}, the number of votes.")
         if self.census >= self.audit:
-            raise ValueError(
-                f"census is {self.census}; it is a part of the audit of {self.audit} and must be smaller."
-            )
-        if self.census and (self.estimator != "joint" or self.anytime or self.robust_at is not None):
+            raise ValueError(f"census is {self.census}; it is a part of the audit of {self.audit} and must be smaller.")
+        if self.census and (self.estimator != "joint" or self.watched):
             raise ValueError(
                 f"census is {self.census}; only the estimator 'joint' without anytime bounds knows a census."
             )

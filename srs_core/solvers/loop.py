@@ -125,7 +125,8 @@ def solve(
         active = active[stay]
         if active.numel() == 0:
             break
-        z, x = take(z, stay), take(x, stay)
+        z = take(z, stay)
+        x = None if x is None else take(x, stay)
         method.keep(stay)
     if finished is not None:
         if active.numel() > 0:

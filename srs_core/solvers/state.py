@@ -4,18 +4,14 @@ A state is one tensor, or a tuple of tensors, with the batch first. Solvers see 
 [B, D] in the order in which it lies in memory, so that nothing is copied on the way in or out.
 """
 
-from typing import TypeVar
-
 import torch
 from torch import Tensor
 
-__all__ = ["Rows", "State", "norms", "rebuild", "take", "to_rows"]
+__all__ = ["Rows", "State", "norms", "parts", "rebuild", "take", "to_rows"]
 
 State = Tensor | tuple[Tensor, ...]
 Rows = list[Tensor]
 """The parts of a state, each as [B, D]."""
-
-S = TypeVar("S", Tensor, tuple[Tensor, ...], State, State | None)
 
 
 def _channels_last(part: Tensor) -> bool:
@@ -30,8 +26,7 @@ def parts(state: State) -> tuple[Tensor, ...]:
 def to_rows(state: State) -> Rows:
     """Each part as rows [B, D], a view wherever memory allows."""
     return [
-        (part.permute(0, 2, 3, 1) if _channels_last(part) else part).reshape(part.shape[0], -1)
-        for part in parts(state)
+        (part.permute(0, 2, 3, 1) if _channels_last(part) else part).reshape(part.shape[0], -1) for part in parts(state)
     ]
 
 
@@ -47,13 +42,9 @@ def rebuild(rows: Rows, like: State) -> State:
     return built[0] if isinstance(like, Tensor) else tuple(built)
 
 
-def take(state: S, index: Tensor) -> S:
-    """The samples at these positions (nothing stays nothing)."""
-    if state is None:
-        return state
-    if isinstance(state, Tensor):
-        return state.index_select(0, index)
-    return tuple(part.index_select(0, index) for part in state)
+def take(state: State, index: Tensor) -> State:
+    """The samples at these positions, in the same memory order; a position may come more than once."""
+    return rebuild([row.index_select(0, index) for row in to_rows(state)], like=state)
 
 
 def norms(rows: Rows) -> Tensor:

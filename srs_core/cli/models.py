@@ -1,0 +1,52 @@
+"""`models` and `import-checkpoint`: what there is to certify with."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from srs_core.cli.app import app, errors, print_json
+
+
+@app.command()
+def models(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")] = False,
+) -> None:
+    """List the models there are: name, size, noise level and measured accuracy."""
+    from srs_core.mdeq.checkpoints import available_models, checkpoint_folder
+
+    cards = available_models()
+    if as_json:
+        print_json([card.to_dict() for card in cards])
+        return
+    if not cards:
+        errors.print(f"There is no checkpoint in {checkpoint_folder()}. Train one, or import one.", style="yellow")
+        return
+    table = Table("name", "variant", "sigma", "noisy accuracy", "made by")
+    for card in cards:
+        accuracy = card.measured.get("noisy_accuracy")
+        table.add_row(
+            card.name,
+            card.variant,
+            "not stated" if card.sigma is None else f"{card.sigma:g}",
+            "not measured" if accuracy is None else f"{100 * accuracy:.1f} %",
+            str(card.training.get("command") or card.training.get("imported_from") or "not stated"),
+        )
+    Console().print(table)
+
+
+@app.command("import-checkpoint")
+def import_checkpoint(
+    path: Annotated[Path, typer.Argument(help="A .pth.tar file written by the authors' training code.")],
+    variant: Annotated[str, typer.Option(help="The network's size: small, large or imagenet.")],
+    sigma: Annotated[float | None, typer.Option(help="The noise level that it was trained with.")] = None,
+    name: Annotated[str | None, typer.Option(help="The name to keep it under (default: the file's).")] = None,
+) -> None:
+    """Convert a checkpoint of the reference implementation; its pickle is never executed."""
+    from srs_core.mdeq.checkpoints import checkpoint_folder
+    from srs_core.mdeq.reference import import_reference
+
+    model = import_reference(path, variant, sigma=sigma, name=name, folder=checkpoint_folder(), device="cpu")
+    errors.print(f"Kept as {model.name} (weights {model.hash}). Try: certify PICTURE --model {model.name}")
