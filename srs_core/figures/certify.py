@@ -1,0 +1,86 @@
+"""Figures of one picture's certificates: votes, radii, residuals."""
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from srs_core.figures.theme import BLUE, GREY, ORANGE, style, translucent
+from srs_core.smoothing.bounds import format_radius
+from srs_core.smoothing.certificate import Certificate
+from srs_core.smoothing.snapshot import ResidualSummary
+
+__all__ = ["METHOD_COLOURS", "METHOD_NAMES", "radii_figure", "residuals_figure", "votes_figure"]
+
+METHOD_NAMES = {"rs": "Plain smoothing", "srs": "Serialized smoothing"}
+METHOD_COLOURS = {"rs": BLUE, "srs": ORANGE}
+
+
+def votes_figure(certificates: Sequence[Certificate], classes: Sequence[str], most: int = 10) -> go.Figure:
+    """Shares of the votes by class, one bar for each certificate; the most voted classes if there are many."""
+    totals = [sum(votes) for votes in zip(*(certificate.votes for certificate in certificates), strict=True)]
+    shown = sorted(sorted(range(len(totals)), key=lambda c: -totals[c])[:most])
+    names = [classes[c] if c < len(classes) else f"class {c}" for c in shown]
+    figure = go.Figure()
+    for certificate in certificates:
+        votes = [certificate.votes[c] for c in shown]
+        figure.add_bar(
+            x=names,
+            y=[count / certificate.n for count in votes],
+            customdata=votes,
+            name=METHOD_NAMES[certificate.method],
+            marker_color=METHOD_COLOURS[certificate.method],
+            hovertemplate="%{x}: %{customdata} votes, %{y:.1%}",
+        )
+    figure.add_hline(y=0.5, line={"color": GREY, "dash": "dot", "width": 1})
+    style(figure, "", "share of the votes", height=300)
+    return figure.update_yaxes(tickformat=".0%", rangemode="tozero")
+
+
+def radii_figure(certificates: Sequence[Certificate], equal_cost: tuple[int, float] | None = None) -> go.Figure:
+    """The certified radii as bars; `equal_cost` is what plain smoothing has (votes, radius) for the serialized price."""
+    bars = [(METHOD_NAMES[c.method], c.radius, METHOD_COLOURS[c.method]) for c in certificates]
+    if equal_cost is not None:
+        bars.append((f"Plain, same cost<br>({equal_cost[0]:,} votes)", equal_cost[1], translucent(BLUE, 0.45)))
+    bars.reverse()
+    figure = go.Figure(
+        go.Bar(
+            x=[radius for _, radius, _ in bars],
+            y=[name for name, _, _ in bars],
+            orientation="h",
+            marker_color=[colour for _, _, colour in bars],
+            text=[format_radius(radius) if radius else "no certificate" for _, radius, _ in bars],
+            textposition="auto",
+            hovertemplate="%{y}: %{text}<extra></extra>",
+        )
+    )
+    style(figure, "certified radius (L2 distance, pixel values from 0 to 1)", "", height=110 + 50 * len(bars))
+    return figure.update_xaxes(rangemode="tozero")
+
+
+def residuals_figure(residuals: Mapping[str, ResidualSummary], tolerance: float | None = None) -> go.Figure:
+    """How far the solver is from its fixed point after each step, by method: the median and the middle 80 %."""
+    figure = go.Figure()
+    for method, summary in residuals.items():
+        steps = list(range(1, len(summary.median) + 1))
+        colour = METHOD_COLOURS[method]
+        figure.add_scatter(
+            x=steps + steps[::-1],
+            y=[*summary.high, *reversed(summary.low)],
+            fill="toself",
+            fillcolor=translucent(colour, 0.18),
+            line={"width": 0},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+        figure.add_scatter(
+            x=steps,
+            y=list(summary.median),
+            name=METHOD_NAMES[method],
+            mode="lines+markers",
+            line={"color": colour, "width": 2},
+            hovertemplate="step %{x}: %{y:.2g}",
+        )
+    if tolerance:
+        figure.add_hline(y=tolerance, line={"color": GREY, "dash": "dot"}, annotation_text="close enough: stop")
+    style(figure, "evaluations of the network per picture", "distance to the fixed point", height=300)
+    return figure.update_yaxes(type="log", dtick=1, exponentformat="power")
