@@ -99,7 +99,8 @@ def published_lower(votes: int, n: int, audited: int, mismatched: int, alpha: fl
     """Return what the published implementation computes, for teaching only: this bounds nothing.
 
     It scales both counts, votes and n, by the confirmed share, so the vote share does not fall however many votes
-    the audit refutes. In simulation it claims too much in most runs once 2 % of the votes are wrong.
+    the audit refutes. With 10,000 draws, an audit of 1,000 and alpha 0.001 it claims more than p_A in 72 to 100 %
+    of simulated runs (p_A from 0.5 to 0.99) once 2 % of the draws, or all that can, are wrongly called c.
     """
     _check_votes(votes, n, audited, mismatched, alpha)
     confirmed_share = clopper_pearson_lower(audited - mismatched, audited, alpha / 2)
