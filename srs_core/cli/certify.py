@@ -194,27 +194,14 @@ def _watch_race(stream: Iterable["Race"]) -> "Comparison":
 
 
 def _print_certificate(certificate: "Certificate", values: int) -> None:
-    from srs_core.smoothing.bounds import format_radius
-    from srs_core.smoothing.wording import in_words
+    from srs_core.words import claim, facts
 
-    c = certificate
     table = Table(show_header=False)
-    table.add_row("answer", "abstains" if c.abstained else c.class_name)
-    table.add_row("certified radius (L2)", format_radius(c.radius))
-    table.add_row("lower bound on p_A", format_radius(c.p_a_lower, 6))
-    table.add_row("votes for the class", f"{c.votes[c.class_index]:,} of {c.n:,}")
-    if c.counts is not None and c.mismatch_bound is not None:
-        checked = c.counts.audited + c.counts.audited_others + c.counts.census
-        table.add_row("audited votes", f"{checked:,}, of which {c.counts.mismatched} for the class not confirmed")
-        table.add_row("mismatch bound (p_m)", f"{100 * c.mismatch_bound:.2f} %")
-    if c.robust_at is not None:
-        answer = {True: "yes", False: "no", None: "undecided"}[c.robust]
-        table.add_row(f"robust at {c.robust_at:g}?", answer)
-    table.add_row("evaluations of f", f"{c.evaluations:,}")
-    table.add_row("seconds", f"{c.seconds:.1f}")
+    for fact in facts(certificate):
+        table.add_row(fact.label, fact.value)
     console = Console()
     console.print(table)
-    console.print(in_words(c, values), highlight=False)
+    console.print(claim(certificate, values), highlight=False)
 
 
 def _print_comparison(comparison: "Comparison") -> None:
