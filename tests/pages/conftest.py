@@ -124,7 +124,9 @@ class Site:
             self.complaints.append(f"request to the outside: {request.url}")
 
     def _note_console(self, message: ConsoleMessage) -> None:
-        if message.type == "error":
+        # Streamlit looks for its server below a page's own path first, and finds nothing there.
+        searching = "/_stcore/" in message.location.get("url", "")
+        if message.type == "error" and not searching:
             self.complaints.append(f"console error: {message.text} ({message.location.get('url', '')})")
 
 
