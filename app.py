@@ -28,17 +28,22 @@ def warm_torch() -> threading.Thread:
     return thread
 
 
-def main() -> None:
-    """Draw the frame and the page that the visitor chose."""
-    st.set_page_config(page_title="Certified equilibrium", page_icon="🛡️", layout="wide")
-    warm_torch()
+def all_pages() -> list[st.Page]:
+    """The pages in the order of the menu."""
     here = Path(__file__).parent / "pages"
-    pages = [
+    return [
         st.Page(here / f"{name}.py", title=title, icon=icon, default=name == "home")
         for name, title, icon in PAGES
         if (here / f"{name}.py").is_file()
     ]
-    st.navigation(pages).run()
+
+
+def main() -> None:
+    """Draw the frame and the page that the visitor chose."""
+    st.set_page_config(page_title="Certified equilibrium", page_icon="🛡️", layout="wide")
+    warm_torch()
+    st.session_state["framed"] = True
+    st.navigation(all_pages()).run()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,71 @@
 """Home: what this is, one button, the models on the shelf."""
 
+from pathlib import Path
+
 import streamlit as st
 
-st.title("How far can a picture be disturbed?")
+from pages.widgets import device_words, model_cards, require_frame
+
+LINKS = (
+    ("certify", "Certify", "Your picture or a sample: two methods race, two certificates come out."),
+    ("warm_start", "Warm start", "Why a few steps are enough when the solver starts where it last ended."),
+    ("correlation", "Correlation", "What the audit protects from, and what it costs."),
+    ("plane", "Plane", "A model in two dimensions, where a certificate can be checked with the eyes."),
+    ("paper", "Paper", "The paper's own figures, beside what was measured here."),
+    ("history", "History", "All certificates so far: search, compare, export."),
+)
+
+
+def certify_a_sample() -> None:
+    """Go to the Certify page and start there at once, with a sample and the default settings."""
+    st.session_state["certify_source"] = "samples"
+    st.session_state["certify_autostart"] = True
+    st.switch_page("pages/certify.py")
+
+
+def main() -> None:
+    """Draw the page from top to bottom."""
+    require_frame()
+    st.title("How far can a picture be disturbed before the answer may change?")
+    st.markdown(
+        "A neural network can be fooled by changes that nobody sees. **Randomized smoothing** lets it vote on many "
+        "noisy copies of a picture and turns the votes into a certificate: a distance within which no change can alter "
+        "the answer. For deep equilibrium models this is slow, so **serialized smoothing** starts each "
+        "vote's solver where the last one ended, and checks a random share of the votes so that the certificate still "
+        "holds."
+    )
+    if st.button("Certify a sample now", type="primary", icon=":material/verified_user:"):
+        certify_a_sample()
+    st.subheader("Where to go")
+    with st.container(horizontal=True, gap="small"):
+        for name, title, words in LINKS:
+            if not Path(__file__).with_name(f"{name}.py").is_file():
+                continue
+            with st.container(border=True, width=300, height="stretch"):
+                st.page_link(f"pages/{name}.py", label=f"**{title}**")
+                st.caption(words)
+    st.subheader("Models on the shelf")
+    show_shelf()
+
+
+def show_shelf() -> None:
+    """The models with what is known about them, and the device they run on."""
+    cards = model_cards()
+    if not cards:
+        st.info("There is no trained model in `checkpoints/` yet: `python -m srs_core train` makes one.")
+        return
+    for card in cards:
+        with st.container(border=True):
+            st.markdown(f"**{card.name}**")
+            noise = "unknown" if card.sigma is None else f"{card.sigma:g}"
+            with st.container(horizontal=True):
+                st.metric("Size", card.variant, width=150, help="One of the three published MDEQ networks.")
+                st.metric("Noise in training", noise, width=150, help="σ, with pixel values from 0 to 1.")
+                st.metric("Answers it knows", len(card.classes), width=150, help=", ".join(card.classes[:20]))
+                for name, value in card.measured.items():
+                    if isinstance(value, int | float):
+                        st.metric(name.replace("_", " ").capitalize(), f"{value:.4g}", width=170)
+    st.caption(f"Computations run on {device_words()}. Nothing is sent anywhere else.")
+
+
+main()
