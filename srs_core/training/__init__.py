@@ -1,0 +1,1 @@
+"""Training: Gaussian augmentation, two phases, Jacobian regularisation, runs that can be resumed."""

@@ -1,0 +1,79 @@
+"""Several processes, one model: what they must agree on when torchrun started them."""
+
+import os
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+__all__ = ["Team", "join_team"]
+
+
+@dataclass(frozen=True)
+class Team:
+    """The processes of a run; a run of one process is a team of one, for which all this is nothing.
+
+    Gradients are averaged by hand after the backward pass, because a training step calls the parts of the
+    network a varying number of times.
+    """
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes the files."""
+        return self.rank == 0
+
+    def average_gradients(self, model: nn.Module) -> None:
+        """Give every process the mean of all processes' gradients."""
+        if self.size == 1:
+            return
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        flat = torch.cat([gradient.flatten() for gradient in gradients])
+        dist.all_reduce(flat)
+        flat /= self.size
+        parts = torch.split(flat, [gradient.numel() for gradient in gradients])
+        for gradient, part in zip(gradients, parts, strict=True):
+            gradient.copy_(part.view_as(gradient))
+
+    def agree(self, value: float, device: torch.device) -> float:
+        """The first process's number, for all."""
+        if self.size == 1:
+            return value
+        shared = torch.tensor([value], dtype=torch.float64, device=device)
+        dist.broadcast(shared, 0)
+        return float(shared)
+
+    def any(self, flag: bool, device: torch.device) -> bool:
+        """Whether the flag is set in any process."""
+        if self.size == 1:
+            return flag
+        shared = torch.tensor([float(flag)], device=device)
+        dist.all_reduce(shared, dist.ReduceOp.MAX)
+        return bool(shared > 0)
+
+    def mean(self, values: Tensor) -> Tensor:
+        """The mean of all processes' values."""
+        if self.size > 1:
+            dist.all_reduce(values)
+            values = values / self.size
+        return values
+
+    def leave(self) -> None:
+        """Say good-bye to the other processes."""
+        if self.size > 1:
+            dist.destroy_process_group()
+
+
+def join_team(device: torch.device) -> tuple[Team, torch.device]:
+    """The team that torchrun made, and this process's own device; without torchrun a team of one."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        return Team(), device
+    if device.type == "cuda":
+        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    return Team(dist.get_rank(), size), device
