@@ -142,9 +142,9 @@ def train(
     from srs_core.training import run as runs
     from srs_core.training.distributed import join_team
 
-    settings = TrainingSettings(**given)
     if resume and init_from:
         raise ValueError("--resume and --init-from exclude each other: the run has its own weights already.")
+    settings = runs.stored_settings(out, given) if resume else TrainingSettings(**given)
     picture = find_variant(settings.variant).image_size
     dataset = load_dataset(data, "train", size=(picture, picture))
     team, where = join_team(pick_device(device))

@@ -18,7 +18,7 @@ from srs_core.training.state import STATE_FILE, read_state
 from srs_core.training.trainer import StepReport, Trainer
 from srs_core.training.weights import load_weights
 
-__all__ = ["begin", "resume", "run"]
+__all__ = ["begin", "resume", "run", "stored_settings"]
 
 FIXED = ("variant", "seed", "batch_size", "noise_draws", "adversarial_draws", "optimizer")
 """Settings that a resumed run cannot change: its saved state or its place in the data depends on them."""
@@ -70,6 +70,11 @@ def begin(
     return trainer
 
 
+def stored_settings(folder: Path, changes: Mapping[str, Any]) -> TrainingSettings:
+    """The settings with which the run in a folder would be resumed."""
+    return _changed(read_state(folder), changes)
+
+
 def resume(
     data: Arrays,
     folder: Path,
@@ -88,7 +93,7 @@ def resume(
     settings for the rest of the run.
     """
     state = read_state(folder)
-    settings = _changed(TrainingSettings.from_dict(state["settings"]), changes or {})
+    settings = _changed(state, changes or {})
     plan = Plan(**state["plan"])
     if epochs is not None or minutes is not None:
         unit, total = _budget(epochs, minutes, data, settings)
@@ -156,7 +161,8 @@ def _budget(epochs: float | None, minutes: float | None, data: Arrays, settings:
     return "steps", max(1, round(epochs * (len(data.images) // settings.pictures_per_step)))
 
 
-def _changed(settings: TrainingSettings, changes: Mapping[str, Any]) -> TrainingSettings:
+def _changed(state: dict[str, Any], changes: Mapping[str, Any]) -> TrainingSettings:
+    settings = TrainingSettings.from_dict(state["settings"])
     for name in FIXED:
         if name in changes and changes[name] != getattr(settings, name):
             raise ValueError(

@@ -74,6 +74,11 @@ class Trainer:
                 f"A batch has {settings.pictures_per_step} pictures, which {self.team.size} processes cannot share "
                 "evenly; choose another --batch-size."
             )
+        if int(data.labels.max()) >= model.classifier.out_features:
+            raise ValueError(
+                f"The data has labels up to {int(data.labels.max())}, but the model knows "
+                f"{model.classifier.out_features} classes; give the data that the run was begun with."
+            )
         if settings.mixed_precision and device.type != "cuda":
             raise ValueError(f"--mixed-precision needs a CUDA device; this run is on {device.type}. Leave it out.")
         self.settings = settings

@@ -10,7 +10,7 @@ import torch
 
 from srs_core.data import Arrays
 from srs_core.training.log import LOG_FILE
-from srs_core.training.run import begin, resume, run
+from srs_core.training.run import begin, resume, run, stored_settings
 from srs_core.training.settings import TrainingSettings
 from srs_core.training.state import STATE_FILE, read_state
 from srs_core.training.trainer import NotFiniteError, Trainer
@@ -162,10 +162,13 @@ def test_a_resumed_run_can_have_more_time_and_its_rate_does_not_jump(
     assert longer.plan.progress(0, 60.0) < 1.0
 
 
-def test_a_resumed_run_takes_the_changes_it_can(started: Start, tiny: Arrays, tmp_path: Path) -> None:
+def test_a_resumed_run_takes_the_changes_it_can(
+    started: Start, recipe: TrainingSettings, tiny: Arrays, tmp_path: Path
+) -> None:
     started()
     changed = resume(tiny, tmp_path / "run", changes={"learning_rate": 1e-4})
     assert changed.settings.learning_rate == 1e-4
+    assert stored_settings(tmp_path / "run", {"clip": 1.0}) == replace(recipe, clip=1.0)
     with pytest.raises(ValueError, match="begun with batch_size 4; resuming cannot make it 8"):
         resume(tiny, tmp_path / "run", changes={"batch_size": 8})
 
@@ -189,6 +192,8 @@ def test_what_cannot_begin_says_why(started: Start, tiny: Arrays, recipe: Traini
         started("y", replace(recipe, batch_size=32))
     with pytest.raises(ValueError, match="needs a CUDA device"):
         started("z", replace(recipe, mixed_precision=True))
+    with pytest.raises(ValueError, match="labels up to 3, but the model knows 3 classes"):
+        resume(Arrays(tiny.images, tiny.labels + 1), tmp_path / "run")
     (tmp_path / "run" / STATE_FILE).write_bytes(b"not a state")
     with pytest.raises(ValueError, match="cannot be read"):
         resume(tiny, tmp_path / "run")
