@@ -8,8 +8,10 @@ from pages.certify_pictures import Chosen, choose_pictures, preview
 from pages.certify_result import show_result
 from pages.certify_run import cancel_or_wait, jobs, submit, watch
 from pages.certify_settings import FORM, READERS, Inputs, device_speed, settings_form
-from pages.widgets import device_words, load_address, model_cards, require_frame, store_address
+from pages.widgets import device_words, load_address, model_cards, plain_text, require_frame, store_address
+from srs_core.history import History, HistoryError
 from srs_core.jobs import Job, State, TooManyJobsError
+from srs_core.result import Result
 from srs_core.smoothing.bounds import cutoff_radius, format_radius
 from srs_core.words import duration
 
@@ -48,6 +50,7 @@ def start(inputs: Inputs, pictures: list[Chosen]) -> None:
         return
     st.session_state["certify_job"] = ",".join(ids)
     st.session_state["certify_shown"] = ids[0]
+    st.session_state["certify_kept"] = ""
     st.rerun()
 
 
@@ -69,7 +72,7 @@ def show_jobs() -> None:
             State.RUNNING: ":material/hourglass_top:",
             State.WAITING: ":material/pause_circle:",
         }
-        names = {job.id: f"{marks[job.state]} {job.about.picture}" for job in found}
+        names = {job.id: f"{marks[job.state]} {plain_text(job.about.picture)}" for job in found}
         if st.session_state.get("certify_shown") not in names:
             st.session_state["certify_shown"] = found[0].id
         chosen = st.pills(
@@ -85,24 +88,42 @@ def show_jobs() -> None:
     st.divider()
 
 
+def show_kept() -> None:
+    """Draw a result of the history that the visitor wants to see again."""
+    kept = st.session_state.get("certify_kept")
+    if not kept:
+        return
+    try:
+        run = History().get(kept)
+    except HistoryError as error:
+        st.error(str(error))
+        return
+    if run is None:
+        st.info("That certificate is not in the history any more.")
+        st.session_state["certify_kept"] = ""
+        return
+    show_result(Result.from_run(run))
+    st.divider()
+
+
 def show_job(job: Job) -> None:
     """Draw one run as it stands: waiting, running, finished, cancelled or failed."""
     if not job.state.over:
         cancel_or_wait(job)
         watch(job)
     elif job.state is State.FAILED:
-        st.error(f"**{job.about.picture}**: {job.error} Your settings are kept below; change them and start again.")
+        st.error(f"**{plain_text(job.about.picture)}**: {job.error} Your settings are kept below.")
     elif job.latest is not None and job.latest.result is not None:
         if job.latest.note:
             st.warning(job.latest.note)
         show_result(job.latest.result)
     else:
-        st.info(f"**{job.about.picture}** was cancelled. Your settings are kept below.")
+        st.info(f"**{plain_text(job.about.picture)}** was cancelled. Your settings are kept below.")
 
 
 def address() -> dict[str, Any]:
     """All that a link needs to show this again."""
-    names = ["model", "run", *FORM, "job"]
+    names = ["model", "run", *FORM, "job", "kept"]
     if st.session_state.get("certify_source") == "samples":
         names.append("picture")
     return {name: st.session_state.get(f"certify_{name}") or None for name in names} | {
@@ -124,6 +145,7 @@ def main() -> None:
             "with `python -m srs_core import-checkpoint`."
         )
         return
+    show_kept()
     show_jobs()
     st.subheader("1. The picture")
     sides = {card.name: card for card in cards}

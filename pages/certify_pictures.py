@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.widgets import enlarged
+from pages.widgets import enlarged, plain_text
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -133,10 +133,10 @@ def _take_uploads(side: int) -> None:
         try:
             _fitted(data, side)
         except ImageError as error:
-            refused.append(f"**{_plain(file.name)}** was not taken. {error}")
+            refused.append(f"**{plain_text(file.name)}** was not taken. {error}")
             continue
         if len(own) >= MOST_OWN and file.name not in own:
-            refused.append(f"**{_plain(file.name)}** was not taken: {MOST_OWN} pictures at a time are enough.")
+            refused.append(f"**{plain_text(file.name)}** was not taken: {MOST_OWN} pictures at a time are enough.")
             continue
         own[file.name] = data
     st.session_state["certify_refused"] = refused
@@ -155,8 +155,3 @@ def _png(image: "Tensor") -> bytes:
     from srs_core.images import to_png
 
     return to_png(image)
-
-
-def _plain(name: str) -> str:
-    """A file name without the characters that mean something in Markdown."""
-    return "".join(c if c.isalnum() or c in " .-_" else " " for c in name)[:60].replace("_", "\\_")

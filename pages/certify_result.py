@@ -4,7 +4,7 @@ import json
 
 import streamlit as st
 
-from pages.widgets import enlarged, metrics
+from pages.widgets import enlarged, metrics, plain_text
 from srs_core.figures.certify import METHOD_NAMES, radii_figure, residuals_figure, votes_figure
 from srs_core.report import html_report
 from srs_core.result import Result, certificate_table
@@ -16,10 +16,10 @@ __all__ = ["show_result"]
 
 def show_result(result: Result) -> None:
     """Draw a finished result, from a job or from the history."""
-    picture, *cards = st.columns([1, *([3] * len(result.certificates))])
-    with picture:
-        st.image(enlarged(result.picture, 160), caption=result.picture_name, width=150)
-    for column, certificate in zip(cards, result.certificates, strict=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.image(enlarged(result.picture, 96), width=96)
+        st.markdown(f"### {plain_text(result.picture_name)}")
+    for column, certificate in zip(st.columns(len(result.certificates)), result.certificates, strict=True):
         with column, st.container(border=True):
             _card(certificate, result.values)
     _comparison(result)
@@ -31,7 +31,7 @@ def _card(certificate: Certificate, values: int) -> None:
     st.markdown(f"#### {METHOD_NAMES[certificate.method]}")
     box = st.warning if certificate.abstained else st.success
     box(claim(certificate, values))
-    metrics(facts(certificate), width=150)
+    metrics(facts(certificate), width=160)
 
 
 def _comparison(result: Result) -> None:

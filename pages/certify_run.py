@@ -10,6 +10,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from pages.widgets import plain_text
 from srs_core.figures.certify import METHOD_COLOURS, METHOD_NAMES
 from srs_core.jobs import Job, Jobs, State
 from srs_core.smoothing.bounds import format_radius
@@ -103,11 +104,11 @@ def cancel_or_wait(job: Job) -> None:
     left, right = st.columns([4, 1], vertical_alignment="center")
     if job.state is State.WAITING:
         ahead = "1 run is" if job.place == 1 else f"{job.place} runs are"
-        left.info(f"**{job.about.picture}** waits its turn: {ahead} ahead of it. It starts by itself.")
+        left.info(f"**{plain_text(job.about.picture)}** waits its turn: {ahead} ahead of it. It starts by itself.")
     elif job.stopping:
-        left.info(f"**{job.about.picture}** is stopping after its current batch.")
+        left.info(f"**{plain_text(job.about.picture)}** is stopping after its current batch.")
     else:
-        left.markdown(f"Certifying **{job.about.picture}** …")
+        left.markdown(f"Certifying **{plain_text(job.about.picture)}** …")
     right.button(
         "Cancel",
         key=f"certify_cancel_{job.id}",
@@ -143,11 +144,12 @@ def _draw(job: Job) -> None:
             _standing(snapshot, job.about.classes)
     curve, residuals = st.columns(2)
     with curve:
-        st.caption("Radius so far (a forecast until the run is complete)")
-        st.altair_chart(_radius_chart(job.history), height=220)
+        st.caption("Radius so far: a forecast, until the run is complete")
+        if any(snapshot.done for snapshot in snapshots):
+            st.altair_chart(_radius_chart(job.history), height=240)
     with residuals:
         st.caption("Distance to the fixed point after each step, latest batch")
-        st.altair_chart(_residual_chart(snapshots), height=220)
+        st.altair_chart(_residual_chart(snapshots), height=240)
 
 
 def _standing(snapshot: "Snapshot", classes: Sequence[str]) -> None:
@@ -165,7 +167,7 @@ def _standing(snapshot: "Snapshot", classes: Sequence[str]) -> None:
     with st.container(horizontal=True, gap="small"):
         for label, value, help in _numbers(snapshot):
             st.metric(label, value, help=help, width=135)
-    st.altair_chart(_vote_chart(snapshot, classes), height=120)
+    st.altair_chart(_vote_chart(snapshot, classes), height=150)
 
 
 def _numbers(snapshot: "Snapshot") -> list[tuple[str, str, str]]:
@@ -180,7 +182,7 @@ def _numbers(snapshot: "Snapshot") -> list[tuple[str, str, str]]:
 
 def _method_colour() -> alt.Color:
     scale = alt.Scale(domain=list(METHOD_NAMES.values()), range=list(METHOD_COLOURS.values()))
-    return alt.Color("method:N", scale=scale, legend=alt.Legend(title=None, orient="bottom"))
+    return alt.Color("method:N", scale=scale, legend=alt.Legend(title=None, orient="top"))
 
 
 def _radius_chart(history: Sequence[Progress]) -> alt.Chart:
@@ -228,7 +230,7 @@ def _vote_chart(snapshot: "Snapshot", classes: Sequence[str]) -> alt.Chart:
         alt.Chart(pd.DataFrame(rows, columns=["class", "share"]))
         .mark_bar(color=METHOD_COLOURS[snapshot.method])
         .encode(
-            x=alt.X("class:N", title=None, sort=None, axis=alt.Axis(labelAngle=-40)),
+            x=alt.X("class:N", title=None, sort=None, axis=alt.Axis(labelAngle=-45, labelOverlap=False)),
             y=alt.Y("share:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=2)),
         )
     )

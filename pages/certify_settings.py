@@ -74,6 +74,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     **LIMITS,
     **CHOICES,
     "job": str,
+    "kept": str,
 }
 """How each setting is read from the address bar; whatever does not fit is refused there."""
 

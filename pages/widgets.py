@@ -1,6 +1,7 @@
 """What several pages draw or need: the model, pictures made visible, settings in the address bar."""
 
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,11 @@ def enlarged(picture: "Tensor | bytes", side: int = 192) -> Image.Image:
     with Image.open(io.BytesIO(data)) as image:
         factor = max(1, side // max(image.size))
         return image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST)
+
+
+def plain_text(name: str) -> str:
+    """A name from outside, shortened, that Markdown shows as it is."""
+    return re.sub(r"([^\w\s.,])", r"\\\1", name[:80]).replace("_", "\\_")
 
 
 def metrics(facts: Sequence[Fact], width: int = 170) -> None:

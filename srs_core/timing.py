@@ -65,5 +65,6 @@ def default_sizes(speed: Speed, settings: Settings, seconds: float = 10.0) -> Se
 
 
 def _sized(settings: Settings, n: int) -> Settings:
-    # An audit of fewer than about a hundred pictures costs more radius than it saves time.
-    return settings.with_(n=n, n0=min(100, max(20, n // 10)), audit=min(n, max(100, n // 10)), batch_size=None)
+    # An audit resolves shares to about 7 / K, so a tenth of the votes is enough only when there are many.
+    audit = max(n // 10, min(n // 2, 100))
+    return settings.with_(n=n, n0=min(100, max(20, n // 10)), audit=audit, batch_size=None)

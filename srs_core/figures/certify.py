@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from srs_core.figures.theme import BLUE, GREY, ORANGE, style, translucent
+from srs_core.figures.theme import BLUE, COLORWAY, GREY, ORANGE, style, translucent
 from srs_core.smoothing.bounds import format_radius
 from srs_core.smoothing.certificate import Certificate
 from srs_core.smoothing.snapshot import ResidualSummary
@@ -15,20 +15,24 @@ METHOD_NAMES = {"rs": "Plain smoothing", "srs": "Serialized smoothing"}
 METHOD_COLOURS = {"rs": BLUE, "srs": ORANGE}
 
 
-def votes_figure(certificates: Sequence[Certificate], classes: Sequence[str], most: int = 10) -> go.Figure:
-    """Shares of the votes by class, one bar for each certificate; the most voted classes if there are many."""
+def votes_figure(
+    certificates: Sequence[Certificate], classes: Sequence[str], names: Sequence[str] | None = None, most: int = 10
+) -> go.Figure:
+    """Shares of the votes by class, one bar for each certificate; the most voted classes if there are many.
+
+    `names` are the certificates' names where their methods are not enough to tell them apart.
+    """
     totals = [sum(votes) for votes in zip(*(certificate.votes for certificate in certificates), strict=True)]
     shown = sorted(sorted(range(len(totals)), key=lambda c: -totals[c])[:most])
-    names = [classes[c] if c < len(classes) else f"class {c}" for c in shown]
     figure = go.Figure()
-    for certificate in certificates:
+    for certificate, (name, colour) in zip(certificates, _names_and_colours(certificates, names), strict=True):
         votes = [certificate.votes[c] for c in shown]
         figure.add_bar(
-            x=names,
+            x=[classes[c] if c < len(classes) else f"class {c}" for c in shown],
             y=[count / certificate.n for count in votes],
             customdata=votes,
-            name=METHOD_NAMES[certificate.method],
-            marker_color=METHOD_COLOURS[certificate.method],
+            name=name,
+            marker_color=colour,
             hovertemplate="%{x}: %{customdata} votes, %{y:.1%}",
         )
     figure.add_hline(y=0.5, line={"color": GREY, "dash": "dot", "width": 1})
@@ -36,9 +40,14 @@ def votes_figure(certificates: Sequence[Certificate], classes: Sequence[str], mo
     return figure.update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
-def radii_figure(certificates: Sequence[Certificate], equal_cost: tuple[int, float] | None = None) -> go.Figure:
-    """The certified radii as bars; `equal_cost` is what plain smoothing has (votes, radius) for the serialized price."""
-    bars = [(METHOD_NAMES[c.method], c.radius, METHOD_COLOURS[c.method]) for c in certificates]
+def radii_figure(
+    certificates: Sequence[Certificate],
+    equal_cost: tuple[int, float] | None = None,
+    names: Sequence[str] | None = None,
+) -> go.Figure:
+    """The certified radii as bars; `equal_cost` is plain smoothing's (votes, radius) at the serialized price."""
+    labels = _names_and_colours(certificates, names)
+    bars = [(name, c.radius, colour) for c, (name, colour) in zip(certificates, labels, strict=True)]
     if equal_cost is not None:
         bars.append((f"Plain, same cost<br>({equal_cost[0]:,} votes)", equal_cost[1], translucent(BLUE, 0.45)))
     bars.reverse()
@@ -55,6 +64,12 @@ def radii_figure(certificates: Sequence[Certificate], equal_cost: tuple[int, flo
     )
     style(figure, "certified radius (L2 distance, pixel values from 0 to 1)", "", height=110 + 50 * len(bars))
     return figure.update_xaxes(rangemode="tozero")
+
+
+def _names_and_colours(certificates: Sequence[Certificate], names: Sequence[str] | None) -> list[tuple[str, str]]:
+    if names is None:
+        return [(METHOD_NAMES[c.method], METHOD_COLOURS[c.method]) for c in certificates]
+    return [(name, COLORWAY[i % len(COLORWAY)]) for i, name in enumerate(names)]
 
 
 def residuals_figure(residuals: Mapping[str, ResidualSummary], tolerance: float | None = None) -> go.Figure:

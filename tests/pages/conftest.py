@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60_000
+PATIENCE = 120_000
 """Milliseconds; generous, because the machine may be busy. Nothing waits longer than it must."""
 
 expect.set_options(timeout=PATIENCE)
