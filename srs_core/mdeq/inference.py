@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from srs_core.mdeq.cards import Card
 from srs_core.mdeq.folding import fold_batch_norm
-from srs_core.mdeq.inference_layer import InferenceLayer
+from srs_core.mdeq.inference_layer import Compile, InferenceLayer
 from srs_core.mdeq.layer import State
 from srs_core.mdeq.network import MDEQ, Bottleneck
 
@@ -25,7 +25,7 @@ class InferenceMDEQ(nn.Module):
     mean: Tensor
     std: Tensor
 
-    def __init__(self, mdeq: MDEQ, card: Card | None = None) -> None:
+    def __init__(self, mdeq: MDEQ, card: Card | None = None, compile: Compile = "auto") -> None:
         super().__init__()
         self.card = card
         self.name = "unnamed" if card is None else card.name
@@ -37,7 +37,7 @@ class InferenceMDEQ(nn.Module):
             self.register_buffer("mean", mdeq.mean.clone())
             self.register_buffer("std", mdeq.std.clone())
             self.stem = nn.ModuleList(_conv_batch_norms(mdeq.downsample, mdeq.stage0))
-            self.layer = InferenceLayer(mdeq.fullstage)
+            self.layer = InferenceLayer(mdeq.fullstage, compile)
             self.bottlenecks = nn.ModuleList(
                 _FoldedBottleneck(m) for m in mdeq.incre_modules.modules() if isinstance(m, Bottleneck)
             )
@@ -95,9 +95,13 @@ class InferenceMDEQ(nn.Module):
         return logits
 
 
-def for_inference(mdeq: MDEQ, card: Card | None = None) -> InferenceMDEQ:
-    """The fast form of a trained MDEQ, on the same device and in the same precision; a card gives it its names."""
-    return InferenceMDEQ(mdeq, card)
+def for_inference(mdeq: MDEQ, card: Card | None = None, compile: Compile = "auto") -> InferenceMDEQ:
+    """The fast form of a trained MDEQ, on the same device and in the same precision; a card gives it its names.
+
+    With `compile="auto"` a small model on a CPU evaluates f in machine code, if a C++ compiler is there
+    (the first use takes some seconds, once per machine, and is logged). True insists; False leaves f to torch.
+    """
+    return InferenceMDEQ(mdeq, card, compile)
 
 
 class _FoldedBottleneck(nn.Module):

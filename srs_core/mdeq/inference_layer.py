@@ -1,50 +1,79 @@
-"""The layer f for inference: plain convolutions in channels-last memory, everything else in place."""
+"""The layer f for inference: compiled machine code where possible, else plain operations done in place."""
 
 import copy
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from srs_core.mdeq.folding import fold_weight_norm, frozen_conv
-from srs_core.mdeq.layer import FUSION_GROUPS, Block, ConvNorm, MDEQLayer, PostFusion, State
+from srs_core.mdeq.layer import EXPANSION, FUSION_GROUPS, Block, ConvNorm, MDEQLayer, PostFusion, State
+from srs_core.mdeq.native import find_kernel, pack
 
-__all__ = ["InferenceLayer"]
+__all__ = ["Compile", "InferenceLayer"]
 
-MICRO_BATCH = 100
-"""Samples whose intermediate results stay in a CPU's cache between two operations."""
+Compile = Literal["auto"] | bool
+
+MICRO_BATCH_BYTES = 16 * 2**20
+"""What the largest intermediate result of a micro-batch may take, to stay in a CPU's cache."""
 
 
 class InferenceLayer(nn.Module):
     """The function f of a trained layer, made to be evaluated often.
 
-    On a CPU a large batch is worked off in pieces of `micro_batch` samples, so that what one operation
-    writes is still in the cache when the next one reads it.
+    A small layer on a CPU runs as machine code compiled for its shape (`srs_core.mdeq.native`). Otherwise
+    torch evaluates it; on a CPU in micro-batches, so that what one operation writes is still in the cache
+    when the next one reads it. Modules are declared in the order of their use, which is what `pack` expects.
     """
 
-    def __init__(self, layer: MDEQLayer) -> None:
+    parameter_stream: Tensor | None
+
+    def __init__(self, layer: MDEQLayer, compile: Compile = "auto") -> None:
         super().__init__()
-        self.micro_batch = MICRO_BATCH
-        self.blocks = nn.ModuleList([_FoldedBlock(block) for block in layer.modules() if isinstance(block, Block)])
-        self.links = nn.ModuleList(
-            nn.ModuleList(_folded_link(link) for link in links.children()) for links in layer.fuse_layers.children()
+        if compile not in ("auto", True, False):
+            raise ValueError(f"compile is {compile!r}; choose 'auto', True or False.")
+        self.compile_layer = compile
+        blocks = [_FoldedBlock(block) for block in layer.modules() if isinstance(block, Block)]
+        self.channels = tuple(block.conv2.out_channels for block in blocks)
+        self.blocks = nn.ModuleList(blocks)
+        self.fusions = nn.ModuleList(
+            _FoldedFusion(links, post) for links, post in zip(layer.fuse_layers, layer.post_fuse_layers, strict=True)
         )
-        self.post = nn.ModuleList(
-            fold_weight_norm(post.conv) for post in layer.modules() if isinstance(post, PostFusion)
-        )
+        self.register_buffer("parameter_stream", pack(self), persistent=False)
 
     def forward(self, z: State, injection: Tensor) -> State:
         """One evaluation of f on a batch of any size."""
-        batch = z[0].shape[0]
-        if batch <= self.micro_batch or z[0].device.type != "cpu":
+        compiled = self._evaluate_compiled(z, injection)
+        if compiled is not None:
+            return compiled
+        batch, channels, height, width = z[0].shape
+        size = EXPANSION * channels * height * width * z[0].element_size()
+        micro_batch = max(1, MICRO_BATCH_BYTES // size)
+        if batch <= micro_batch or z[0].device.type != "cpu":
             return self._evaluate(z, injection)
         out = tuple(torch.empty_like(part, memory_format=torch.channels_last) for part in z)
-        for first in range(0, batch, self.micro_batch):
-            piece = slice(first, first + self.micro_batch)
+        for first in range(0, batch, micro_batch):
+            piece = slice(first, first + micro_batch)
             values = self._evaluate(tuple(part[piece] for part in z), injection[piece])
             for target, value in zip(out, values, strict=True):
                 target[piece] = value
         return out
+
+    def _evaluate_compiled(self, z: State, injection: Tensor) -> State | None:
+        stream, finest = self.parameter_stream, z[0]
+        if not self.compile_layer or finest.device.type != "cpu" or finest.dtype != torch.float32:
+            return None
+        if stream is not None and stream.device.type == "cpu" and stream.dtype == torch.float32:
+            kernel = find_kernel(self.channels, finest.shape[2], finest.shape[3])
+            if kernel is not None and kernel.accepts(z, injection):
+                return kernel(z, injection, stream)
+        if self.compile_layer is True:
+            raise RuntimeError(
+                "compile is True, but this layer and state cannot run as compiled code; choose 'auto' to let "
+                "torch evaluate it then (the log says what is missing)."
+            )
+        return None
 
     def _evaluate(self, z: State, injection: Tensor) -> State:
         z = tuple(part.contiguous(memory_format=torch.channels_last) for part in z)
@@ -52,17 +81,7 @@ class InferenceLayer(nn.Module):
             block(part, injection if i == 0 else None)
             for i, (block, part) in enumerate(zip(self.blocks, z, strict=True))
         ]
-        fused = []
-        for target, (links, post) in enumerate(zip(self.links, self.post, strict=True)):
-            size = features[target].shape[2:]
-            total = features[target].clone()
-            for source, link in enumerate(links.children()):
-                if source > target:
-                    total += F.interpolate(link(features[source]), size=size, mode="nearest")
-                elif source < target:
-                    total += link(features[source])
-            fused.append(F.group_norm(post(total.relu_()), FUSION_GROUPS))
-        return tuple(fused)
+        return tuple(fusion(features, target) for target, fusion in enumerate(self.fusions))
 
 
 class _FoldedBlock(nn.Module):
@@ -82,6 +101,25 @@ class _FoldedBlock(nn.Module):
             h += injection
         out: Tensor = self.norm3(self.norm2(h).add_(z).relu_())
         return out
+
+
+class _FoldedFusion(nn.Module):
+    """The sum of all branches at one resolution, and the convolution after it."""
+
+    def __init__(self, links: nn.Module, post: nn.Module) -> None:
+        super().__init__()
+        assert isinstance(post, PostFusion)
+        self.links = nn.ModuleList(_folded_link(link) for link in links.children())
+        self.post = fold_weight_norm(post.conv)
+
+    def forward(self, features: list[Tensor], target: int) -> Tensor:
+        total = features[target].clone()
+        for source, link in enumerate(self.links):
+            if source > target:
+                total += F.interpolate(link(features[source]), size=total.shape[2:], mode="nearest")
+            elif source < target:
+                total += link(features[source])
+        return F.group_norm(self.post(total.relu_()), FUSION_GROUPS)
 
 
 def _folded_link(link: nn.Module) -> nn.Module:
