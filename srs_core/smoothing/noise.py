@@ -19,6 +19,7 @@ class Purpose(IntEnum):
     AUDIT = 2
     PREDICTION = 3
     IMAGE = 4
+    ATTACK = 5
 
 
 def derive_seed(seed: int, *path: int) -> int:
