@@ -207,25 +207,31 @@ def _print_certificate(certificate: "Certificate", values: int) -> None:
 def _print_comparison(comparison: "Comparison") -> None:
     from srs_core.smoothing.bounds import format_radius
 
+    table = Table("run", "answer", "radius", "wrong votes: true, bound", "evaluations", "seconds", "equal cost")
     rs = comparison.rs
-    table = Table("run", "answer", "radius", "mismatch bound", "true mismatch", "evaluations", "seconds", "equal cost")
-    answer = "abstains" if rs.abstained else rs.class_name
-    row = (format_radius(rs.radius), "", "", f"{rs.evaluations:,}", f"{rs.seconds:.1f}", "")
-    table.add_row(f"RS {rs.steps} {rs.solver}", answer, *row)
+    table.add_row(f"RS {rs.steps} {rs.solver}", _answer(rs), format_radius(rs.radius), "", *_price(rs), "")
     for c, m in zip(comparison.srs, comparison.measured, strict=True):
-        cost = f"{format_radius(m.equal_cost.radius)}{'  plain wins' if m.equal_cost.plain_wins else ''}"
+        winner = "plain" if m.equal_cost.plain_wins else "serialized"
         table.add_row(
             f"SRS {c.steps} {c.solver}",
-            "abstains" if c.abstained else c.class_name,
+            _answer(c),
             format_radius(c.radius),
-            _percent(c.mismatch_bound),
-            _percent(m.true_mismatch),
-            f"{c.evaluations:,} ({m.speed_up_evaluations:.1f}x fewer)",
-            f"{c.seconds:.1f} ({m.speed_up_seconds:.1f}x faster)",
-            cost,
+            f"{_percent(m.true_mismatch)}, {_percent(c.mismatch_bound)}",
+            *_price(c),
+            f"{format_radius(m.equal_cost.radius)} {winner}",
         )
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    console.print("Equal cost: the radius of plain RS for the same number of evaluations, and who certifies more.")
+
+
+def _answer(certificate: "Certificate") -> str:
+    return "abstains" if certificate.abstained else certificate.class_name
+
+
+def _price(certificate: "Certificate") -> tuple[str, str]:
+    return f"{certificate.evaluations:,}", f"{certificate.seconds:.1f}"
 
 
 def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.2f} %"
+    return "none" if share is None else f"{100 * share:.1f} %"

@@ -30,7 +30,8 @@ def test_a_saved_model_comes_back_by_name_and_by_path(shelf: Path) -> None:
     assert srs_core.load_model("tiny", "cpu").hash == by_name.hash
 
 
-def test_the_hash_names_weights_and_variant(shelf: Path) -> None:
+@pytest.mark.usefixtures("shelf")
+def test_the_hash_names_weights_and_variant() -> None:
     network, _ = load_training_form("tiny")
     before = network.hash
     with torch.no_grad():
@@ -75,7 +76,8 @@ def test_damage_is_said_in_a_sentence(shelf: Path) -> None:
     assert available_models() == []
 
 
-def test_weights_that_are_not_finite_are_refused(shelf: Path) -> None:
+@pytest.mark.usefixtures("shelf")
+def test_weights_that_are_not_finite_are_refused() -> None:
     network, card = load_training_form("tiny")
     with torch.no_grad():
         network.classifier.bias[0] = float("nan")

@@ -43,7 +43,7 @@ def test_variational_dropout_is_one_mask_a_solve_and_off_in_evaluation() -> None
 
 
 def test_impossible_networks_are_named() -> None:
-    with pytest.raises(ValueError, match="dropout is 1.0"):
+    with pytest.raises(ValueError, match=r"dropout is 1\.0"):
         MDEQ("small", dropout=1.0)
     with pytest.raises(ValueError, match="no variant 'medium'"):
         find_variant("medium")
