@@ -1,9 +1,7 @@
 """`certify` and `compare`: one picture, one certificate or several side by side."""
 
-import json
 from collections.abc import Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -11,7 +9,7 @@ from rich.progress import TaskID
 from rich.table import Table
 
 from srs_core.cli import options
-from srs_core.cli.app import app, errors, print_json, progress_bar
+from srs_core.cli.app import app, errors, progress_bar
 
 if TYPE_CHECKING:
     from srs_core.smoothing.certificate import Certificate
@@ -82,7 +80,7 @@ def certify(
     last = _watch(certify_stream(network, image, settings))
     certificate = last.certificate
     assert certificate is not None
-    _deliver(certificate.to_dict(), as_json, out)
+    options.deliver(certificate.to_dict(), as_json, out)
     if not as_json:
         _print_certificate(certificate, image.numel())
 
@@ -139,16 +137,9 @@ def compare(
     noise = options.pick_sigma(sigma, network)
     settings = [one.with_(sigma=noise) for one in each]
     comparison = _watch_race(compare_stream(network, image, settings))
-    _deliver(comparison.to_dict(), as_json, out)
+    options.deliver(comparison.to_dict(), as_json, out)
     if not as_json:
         _print_comparison(comparison)
-
-
-def _deliver(document: dict[str, Any], as_json: bool, out: Path | None) -> None:
-    if out is not None:
-        out.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    if as_json:
-        print_json(document)
 
 
 def _watch(stream: Iterable["Snapshot"]) -> "Snapshot":

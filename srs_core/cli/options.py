@@ -1,9 +1,12 @@
 """Options that several commands share, and the way from them to a picture, a model and settings."""
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from srs_core.cli.app import print_json
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,8 +33,10 @@ __all__ = [
     "Sigma",
     "Start",
     "default_audit",
+    "deliver",
     "open_picture",
     "pick_model",
+    "pick_name",
     "pick_sigma",
     "sigma_or_any",
 ]
@@ -72,14 +77,21 @@ def default_audit(n: int, audit: int | None) -> int:
 
 def pick_model(name: str | None, device: str) -> "InferenceMDEQ":
     """The model of that name, or the first there is."""
-    from srs_core.mdeq.checkpoints import available_models, load_model
+    from srs_core.mdeq.checkpoints import load_model
 
-    if name is None:
-        cards = available_models()
-        if not cards:
-            raise ValueError("There is no model yet: train one, or bring one with import-checkpoint.")
-        name = cards[0].name
-    return load_model(name, device)
+    return load_model(pick_name(name), device)
+
+
+def pick_name(name: str | None) -> str:
+    """The name as given, else that of the first model there is."""
+    from srs_core.mdeq.checkpoints import available_models
+
+    if name is not None:
+        return name
+    cards = available_models()
+    if not cards:
+        raise ValueError("There is no model yet: train one, or bring one with import-checkpoint.")
+    return cards[0].name
 
 
 def sigma_or_any(sigma: float | None) -> float:
@@ -114,3 +126,11 @@ def open_picture(picture: str, model: "InferenceMDEQ", fit: str) -> "Tensor":
         raise ValueError(f"fit is {fit!r}; choose one of {', '.join(fits)}.")
     size = model.variant.image_size
     return load_image(picture, (size, size), fit=fits[fit]).tensor
+
+
+def deliver(document: dict[str, Any], as_json: bool, out: Path | None) -> None:
+    """Write the JSON document to a file, and print it, where that is asked for."""
+    if out is not None:
+        out.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    if as_json:
+        print_json(document)
