@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.widgets import require_frame
 from srs_core.figures.plane import Circle, Cloud, plane_figure
 from srs_core.smoothing.bounds import certified_radius, format_radius
 from srs_core.smoothing.settings import Settings
@@ -24,6 +25,7 @@ PRESETS = {
 }
 SHOWN_COPIES = 300
 STANDARD = {"solver": "anderson", "steps": 30}
+SINGLE, VOTE = "single answers (f)", "the vote (g)"
 BARE = {"displayModeBar": False}
 
 
@@ -134,20 +136,18 @@ def ask_settings() -> tuple[Settings, Settings]:
 
 def ask_colours() -> bool:
     """Whether to colour by the smoothed model."""
-    names = {"f": "single answers (f)", "g": "the vote's winner (g)"}
     chosen = st.segmented_control(
         "Colours show",
-        tuple(names),
-        default="f",
+        (SINGLE, VOTE),
+        default=SINGLE,
         required=True,
-        format_func=names.get,
         key="colours",
         bind="query-params",
         persist_state="session",
         help="f answers for one point. g answers what f says most often when noise is added; certificates are about g. "
         "The grey lines are the borders of g in both views.",
     )
-    return chosen == "g"
+    return chosen == VOTE
 
 
 def radius_metrics(rs: "Certificate", srs: "Certificate", ideal: float, truth: "TrueRadius") -> None:
@@ -204,69 +204,77 @@ def verdict(name: str, rs: "Certificate", srs: "Certificate", true: float) -> No
         st.warning("The two methods chose different classes in their selection draws; compare the circles with care.")
 
 
-st.title("A certificate you can see")
-st.markdown(
-    "A point in this square is a *picture with two pixels*. A small equilibrium model sorts all such pictures into "
-    "three classes that wind around each other. **Click anywhere**: the point is copied with noise, the copies "
-    "vote, and the vote certifies a circle in which the answer cannot change. Here, unlike with real pictures, one can look "
-    "everywhere and check."
-)
-with st.container(horizontal=True):
-    for preset in PRESETS:
-        st.button(preset, on_click=choose, args=(preset,))
-stage = st.container()
-with st.container(border=True):
-    point = ask_point()
-    rs_settings, srs_settings = ask_settings()
-plane = brute_force(rs_settings.sigma)
-rs, srs = certificates(point, rs_settings, srs_settings)
-cloud = noisy_copies(point, srs_settings)
-truth = plane.true_radius(*point)
-share = plane.share_at(*point)
-ideal = certified_radius(float(min(share.max(), 1.0)), rs_settings.sigma)
-names = planar_model().classes
-circles = [
-    Circle("true", f"true robust radius {truth.radius:.3f}", truth.radius),
-    *([Circle("ideal", f"with endless votes {format_radius(ideal)}", ideal)] if ideal > 0 else []),
-    *([] if rs.abstained else [Circle("rs", f"certified by RS {format_radius(rs.radius)}", rs.radius)]),
-    *([] if srs.abstained else [Circle("srs", f"certified by SRS {format_radius(srs.radius)}", srs.radius)]),
-]
-with stage:
-    smoothed = ask_colours()
-    left, right = st.columns(2)
-    with left:
-        st.markdown("**The whole square.** Dots are noisy copies; a black cross is a vote that the shortcut got wrong.")
-        st.plotly_chart(
-            plane_figure(plane, names, point, circles, cloud, smoothed=smoothed, pickable=True),
-            key="map",
-            on_select=picked,
-            selection_mode="points",
-            config=BARE,
-            alt="The unit square coloured by class, with noisy copies of the chosen point and circles around it.",
-        )
-    with right:
-        st.markdown("**Around the point**, to scale. The line leads to the nearest point with another answer.")
-        half = max(1.35 * truth.radius, 1.5 * rs_settings.sigma)
-        window = (point[0] - half, point[0] + half, point[1] - half, point[1] + half)
-        near = plane.close_up(planar_model(), window, **STANDARD)
-        st.plotly_chart(
-            plane_figure(near, names, point, circles, None, truth.nearest, smoothed, window, legend=True),
-            key="near",
-            config=BARE,
-            alt="The surroundings of the chosen point with the certified circles and the true robust radius.",
-        )
-    verdict(names[int(share.argmax())], rs, srs, truth.radius)
-    radius_metrics(rs, srs, ideal, truth)
-with st.expander("How to read this"):
+def main() -> None:
+    """Draw the page from top to bottom."""
+    require_frame()
+    st.title("A certificate you can see")
     st.markdown(
-        "- **Why is the certified circle smaller than the true one?** Two reasons. The theorem behind certificates "
-        "knows only how often the winner wins, not the shape of the regions; it is exact for a straight border and "
-        "cautious for all others (dotted grey against dashed green). And finitely many votes leave a "
-        "doubt, which the bound takes off (blue against grey).\n"
-        "- **Why is the fast circle smaller still?** Its votes come from a shortcut: a few steps of the solver from "
-        "where the last copy ended. The full model checks a random share of them, and what it refutes, with the doubt "
-        "about the unchecked ones, is taken off as well. Give the shortcut more steps, or audit more "
-        "votes, and the red circle grows.\n"
-        "- **What is certified** is always the full model's vote g, not the shortcut and not f.\n"
-        "- **How often may a certificate be wrong?** With alpha = 0.001, one in a thousand at most."
+        "A point in this square is a *picture with two pixels*. A small equilibrium model sorts all such pictures into "
+        "three classes that wind around each other. **Click anywhere**: the point is copied with noise, the copies "
+        "vote, and the vote certifies a circle in which the answer cannot change. Here, unlike with real pictures, "
+        "one can look everywhere and check."
     )
+    with st.container(horizontal=True):
+        for preset in PRESETS:
+            st.button(preset, on_click=choose, args=(preset,))
+    stage = st.container()
+    with st.container(border=True):
+        point = ask_point()
+        rs_settings, srs_settings = ask_settings()
+    plane = brute_force(rs_settings.sigma)
+    rs, srs = certificates(point, rs_settings, srs_settings)
+    cloud = noisy_copies(point, srs_settings)
+    truth = plane.true_radius(*point)
+    share = plane.share_at(*point)
+    ideal = certified_radius(float(min(share.max(), 1.0)), rs_settings.sigma)
+    names = planar_model().classes
+    circles = [
+        Circle("true", f"true robust radius {truth.radius:.3f}", truth.radius),
+        *([Circle("ideal", f"with endless votes {format_radius(ideal)}", ideal)] if ideal > 0 else []),
+        *([] if rs.abstained else [Circle("rs", f"certified by RS {format_radius(rs.radius)}", rs.radius)]),
+        *([] if srs.abstained else [Circle("srs", f"certified by SRS {format_radius(srs.radius)}", srs.radius)]),
+    ]
+    with stage:
+        smoothed = ask_colours()
+        left, right = st.columns(2)
+        with left:
+            st.markdown(
+                "**The whole square.** Dots are noisy copies; a black cross is a vote that the shortcut got wrong."
+            )
+            st.plotly_chart(
+                plane_figure(plane, names, point, circles, cloud, smoothed=smoothed, pickable=True),
+                key="map",
+                on_select=picked,
+                selection_mode="points",
+                config=BARE,
+                alt="The unit square coloured by class, with noisy copies of the chosen point and circles around it.",
+            )
+        with right:
+            st.markdown("**Around the point**, to scale. The line leads to the nearest point with another answer.")
+            half = max(1.35 * truth.radius, 1.5 * rs_settings.sigma)
+            window = (point[0] - half, point[0] + half, point[1] - half, point[1] + half)
+            near = plane.close_up(planar_model(), window, **STANDARD)
+            st.plotly_chart(
+                plane_figure(near, names, point, circles, None, truth.nearest, smoothed, window, legend=True),
+                key="near",
+                config=BARE,
+                alt="The surroundings of the chosen point with the certified circles and the true robust radius.",
+            )
+        verdict(names[int(share.argmax())], rs, srs, truth.radius)
+        radius_metrics(rs, srs, ideal, truth)
+    with st.expander("How to read this"):
+        st.markdown(
+            "- **Why is the certified circle smaller than the true one?** Two reasons. The theorem behind certificates "
+            "knows only how often the winner wins, not the shape of the regions; it is exact for a straight border and "
+            "cautious for all others (dotted grey against dashed green). And finitely many votes leave a "
+            "doubt, which the bound takes off (blue against grey).\n"
+            "- **Why is the fast circle smaller still?** Its votes come from a shortcut: a few steps of the solver "
+            "from where the last copy ended. The full model checks a random share of them, and what it refutes, with "
+            "the doubt about the unchecked ones, is taken off as well. Give the shortcut more steps, or audit more "
+            "votes, and the red circle grows.\n"
+            "- **What is certified** is always the full model's vote g, not the shortcut and not f.\n"
+            "- **How often may a certificate be wrong?** With alpha = 0.001, one in a thousand at most."
+        )
+
+
+main()

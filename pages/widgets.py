@@ -37,6 +37,8 @@ def require_frame() -> None:
     if "framed" not in st.session_state:
         from app import all_pages
 
+        # Without an icon of its own the browser would fetch the page's icon from outside.
+        st.set_page_config(page_icon="🛡️")
         st.navigation(all_pages())
         st.rerun()
 
@@ -79,7 +81,7 @@ def plain_text(name: str) -> str:
     return re.sub(r"([^\w\s.,])", r"\\\1", name[:80]).replace("_", "\\_")
 
 
-def metrics(facts: Sequence[Fact], width: int = 170) -> None:
+def metrics(facts: Sequence[Fact], width: int = 150) -> None:
     """Numbers in a row that wraps: label, value, and the symbol in the help text."""
     with st.container(horizontal=True, gap="small"):
         for fact in facts:
