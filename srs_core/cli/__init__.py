@@ -4,7 +4,7 @@ Each command lives in a module of its own and imports the engine inside its func
 `--help` and a usage error answer at once.
 """
 
-from srs_core.cli import attack, certify, evaluate, export, models, report, train
+from srs_core.cli import attack, bench, certify, evaluate, export, models, report, train
 from srs_core.cli.app import app, main
 
-__all__ = ["app", "attack", "certify", "evaluate", "export", "main", "models", "report", "train"]
+__all__ = ["app", "attack", "bench", "certify", "evaluate", "export", "main", "models", "report", "train"]

@@ -60,6 +60,12 @@ class InferenceMDEQ(nn.Module):
             raise ValueError("The inference form of MDEQ cannot be trained; train the MDEQ it was made from.")
         return super().train(False)
 
+    @property
+    def compiled(self) -> bool:
+        """Whether f runs as machine code compiled for this processor, for pictures of the model's own size."""
+        height, width = self.variant.branch_sizes(self.variant.image_size, self.variant.image_size)[0]
+        return self.layer.kernel(height, width) is not None
+
     @torch.no_grad()
     def inject(self, x: Tensor) -> Tensor:
         """What the picture adds at every step: the stem's output."""

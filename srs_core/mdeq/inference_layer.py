@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from srs_core.mdeq.folding import fold_weight_norm, frozen_conv
 from srs_core.mdeq.layer import EXPANSION, FUSION_GROUPS, Block, ConvNorm, MDEQLayer, PostFusion, State
-from srs_core.mdeq.native import find_kernel, pack
+from srs_core.mdeq.native import Kernel, find_kernel, pack
 
 __all__ = ["Compile", "InferenceLayer"]
 
@@ -60,14 +60,18 @@ class InferenceLayer(nn.Module):
                 target[piece] = value
         return out
 
-    def _evaluate_compiled(self, z: State, injection: Tensor) -> State | None:
-        stream, finest = self.parameter_stream, z[0]
-        if not self.compile_layer or finest.device.type != "cpu" or finest.dtype != torch.float32:
+    def kernel(self, height: int, width: int) -> Kernel | None:
+        """The compiled code for states of this size, as long as the weights are where and what it can read."""
+        stream = self.parameter_stream
+        if not self.compile_layer or stream is None or stream.device.type != "cpu" or stream.dtype != torch.float32:
             return None
-        if stream is not None and stream.device.type == "cpu" and stream.dtype == torch.float32:
-            kernel = find_kernel(self.channels, finest.shape[2], finest.shape[3])
-            if kernel is not None and kernel.accepts(z, injection):
-                return kernel(z, injection, stream)
+        return find_kernel(self.channels, height, width)
+
+    def _evaluate_compiled(self, z: State, injection: Tensor) -> State | None:
+        kernel = self.kernel(z[0].shape[2], z[0].shape[3])
+        if kernel is not None and kernel.accepts(z, injection):
+            assert self.parameter_stream is not None
+            return kernel(z, injection, self.parameter_stream)
         if self.compile_layer is True:
             raise RuntimeError(
                 "compile is True, but this layer and state cannot run as compiled code; choose 'auto' to let "

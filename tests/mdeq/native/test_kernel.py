@@ -1,0 +1,170 @@
+"""The compiled layer against torch's own evaluation of the same layer."""
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from srs_core.mdeq.inference import InferenceMDEQ, for_inference
+from srs_core.mdeq.native.build import BuildError, build, cache_folder
+from srs_core.mdeq.native.kernel import Kernel, find_kernel, pack
+from srs_core.mdeq.network import MDEQ
+
+CHANNELS = (8, 16, 32)
+
+
+@pytest.fixture(scope="module")
+def model() -> InferenceMDEQ:
+    torch.manual_seed(3)
+    mdeq = MDEQ("small").eval()
+    with torch.no_grad():
+        for name, parameter in mdeq.fullstage.named_parameters():
+            if "gn" in name:
+                parameter.normal_(0.5, 0.5)
+    return for_inference(mdeq, compile=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernel() -> Kernel:
+    found = find_kernel(CHANNELS, 32, 32)
+    if found is None:
+        pytest.skip("no C++ compiler works here")
+    return found
+
+
+def start(model: InferenceMDEQ, batch: int, height: int = 32, width: int = 32) -> tuple[tuple[Tensor, ...], Tensor]:
+    x = torch.rand(batch, 3, height, width, generator=torch.Generator().manual_seed(batch))
+    injection, z = model.inject(x), model.initial(x)
+    return model.step(z, injection), injection
+
+
+def test_computes_what_torch_computes_in_double_precision(model: InferenceMDEQ) -> None:
+    z, injection = start(model, 6)
+    exact = for_inference(MDEQ("small").eval()).double()
+    exact.load_state_dict(model.state_dict())
+    expected = exact.step(tuple(part.double() for part in z), injection.double())
+    for ours, theirs in zip(model.step(z, injection), expected, strict=True):
+        torch.testing.assert_close(ours.double(), theirs, atol=3e-5, rtol=0)
+
+
+def test_a_picture_that_is_not_square(model: InferenceMDEQ) -> None:
+    z, injection = start(model, 3, height=8, width=24)
+    by_torch = model.layer._evaluate(z, injection)
+    for ours, theirs in zip(model.step(z, injection), by_torch, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=0)
+
+
+def test_a_sample_is_the_same_to_the_last_bit_in_any_batch_and_on_any_thread(model: InferenceMDEQ) -> None:
+    z, injection = start(model, 40)
+    together = model.step(z, injection)
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        in_threads = model.step(z, injection)
+    finally:
+        torch.set_num_threads(threads)
+    some = torch.tensor([7, 39, 0])
+    alone = model.step(tuple(part[some] for part in z), injection[some])
+    for a, b, c in zip(together, in_threads, alone, strict=True):
+        assert torch.equal(a, b)
+        assert torch.equal(a[some], c)
+
+
+def test_several_callers_at_once_do_not_disturb_each_other(model: InferenceMDEQ) -> None:
+    z, injection = start(model, 12)
+    expected = model.step(z, injection)
+    with ThreadPoolExecutor(4) as pool:
+        for result in pool.map(lambda _: model.step(z, injection), range(12)):
+            assert all(torch.equal(a, b) for a, b in zip(result, expected, strict=True))
+
+
+def test_a_state_that_is_not_finite_stays_so_and_spoils_no_neighbour(model: InferenceMDEQ) -> None:
+    z, injection = start(model, 3)
+    clean = model.step(z, injection)
+    for bad in (float("nan"), float("inf")):
+        spoilt = tuple(part.clone() for part in z)
+        spoilt[1][1, 3, 2, 2] = bad
+        result = model.step(spoilt, injection)
+        assert not all(part[1].isfinite().all() for part in result)
+        for part, expected in zip(result, clean, strict=True):
+            assert torch.equal(part[0], expected[0])
+            assert torch.equal(part[2], expected[2])
+
+
+def test_an_empty_batch_gives_an_empty_state(model: InferenceMDEQ) -> None:
+    z, injection = start(model, 2)
+    out = model.step(tuple(part[:0] for part in z), injection[:0])
+    assert [tuple(part.shape) for part in out] == [(0, 8, 32, 32), (0, 16, 16, 16), (0, 32, 8, 8)]
+
+
+def test_accepts_only_states_that_it_can_read(model: InferenceMDEQ, kernel: Kernel) -> None:
+    z, injection = start(model, 2)
+    assert kernel.accepts(z, injection)
+    assert not kernel.accepts(z, injection[:1])
+    assert not kernel.accepts(z[:2], injection)
+    assert not kernel.accepts((z[0], z[1], z[2][:, :16]), injection)
+    assert not kernel.accepts(z, injection.double())
+    assert not kernel.accepts(tuple(part.to("meta") for part in z), injection)
+
+
+@pytest.mark.parametrize(("height", "width"), [(30, 32), (32, 18), (20, 20)])
+def test_sizes_that_do_not_halve_into_vectors_have_no_kernel(height: int, width: int) -> None:
+    assert find_kernel(CHANNELS, height, width) is None
+
+
+def test_insisting_on_a_kernel_that_cannot_be_is_refused(model: InferenceMDEQ) -> None:
+    x = torch.rand(1, 3, 30, 30)
+    with pytest.raises(RuntimeError, match="cannot run as compiled code; choose 'auto'"):
+        model.step(model.initial(x), model.inject(x))
+    with pytest.raises(ValueError, match="compile is 'yes'; choose 'auto', True or False"):
+        for_inference(MDEQ("small").eval(), compile="yes")  # type: ignore[arg-type]
+
+
+def test_a_large_layer_is_left_to_torch() -> None:
+    large = for_inference(MDEQ("large").eval())
+    assert pack(large.layer) is None
+    assert not large.compiled
+
+
+def test_without_a_compiler_torch_evaluates_and_the_log_says_why(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    other = for_inference(MDEQ("small").eval())
+    x = torch.rand(2, 3, 16, 48)
+    with caplog.at_level(logging.WARNING):
+        out = other.step(other.initial(x), other.inject(x))
+    find_kernel.cache_clear()
+    assert out[0].shape == (2, 8, 16, 48)
+    assert "slower, because: No C++ compiler was found" in caplog.text
+
+
+def test_a_build_is_kept_and_used_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SRS_CACHE", str(tmp_path / "cache"))
+    source = tmp_path / "answer.cpp"
+    source.write_text('extern "C" int answer() { return ANSWER; }')
+    with caplog.at_level(logging.INFO):
+        first = build(source, {"ANSWER": "42"})
+        assert caplog.text.count("Compiling answer.cpp") == 1
+        written = first.stat().st_mtime_ns
+        assert build(source, {"ANSWER": "42"}) == first
+        assert build(source, {"ANSWER": "43"}) != first
+    assert first.parent == cache_folder()
+    assert first.stat().st_mtime_ns == written
+    assert caplog.text.count("Compiling answer.cpp") == 2
+
+
+def test_source_that_does_not_compile_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SRS_CACHE", str(tmp_path / "cache"))
+    source = tmp_path / "broken.cpp"
+    source.write_text("this is not C++")
+    with pytest.raises(BuildError, match=r"failed: .*broken\.cpp") as caught:
+        build(source, {})
+    assert "\n" not in str(caught.value)
+    assert not list((tmp_path / "cache").iterdir())
