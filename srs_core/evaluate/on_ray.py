@@ -1,0 +1,144 @@
+"""Evaluation on a Ray cluster: pictures are tasks, and each worker process loads the model once.
+
+Whatever a worker does is told to it: the task carries the picture, the settings and the number of threads, so that rows
+are those of a local run with as many threads. A picture whose worker is lost goes to another one.
+"""
+
+import copy
+import os
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from srs_core.evaluate.picture import Step, Task, certify_picture
+from srs_core.evaluate.rows import Row
+from srs_core.model import Model
+
+__all__ = ["Cluster", "RayError"]
+
+RETRIES = 5
+"""How many lost workers a picture survives; one that takes every worker down with it must end some time."""
+
+# Set before Ray is imported. The first keeps a cluster on this machine to the loopback interface, in spite of its
+# name; the second keeps Ray from telling its makers about this run.
+ENVIRONMENT = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+
+
+class RayError(ValueError):
+    """Ray cannot be used; the text says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A Ray cluster that certifies pictures: "local" starts one here, "auto" finds a running one, else its address.
+
+    `workers` limits how many pictures are in work at once, `threads` is how many each worker computes with. GPUs are
+    used, one for each worker, when the cluster has any.
+    """
+
+    address: str = "local"
+    workers: int | None = None
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        for name, value in (("workers", self.workers), ("threads", self.threads)):
+            if value is not None and value < 1:
+                raise ValueError(f"{name} is {value}; it must be at least 1.")
+
+    def __call__(self, model: Model, tasks: Iterator[Task]) -> Generator[Step, None, None]:
+        """Certify the tasks on the cluster; rows come in the order in which pictures are finished."""
+        ray = _import_ray()
+        started = self._connect(ray)
+        pending: dict[Any, int] = {}
+        try:
+            resources = ray.cluster_resources()
+            gpus = int(resources.get("GPU", 0))
+            slots = self.workers or max(gpus or int(resources.get("CPU", 1)) // self.threads, 1)
+            # Twice as many as there are workers, so that none waits for the driver to write a row.
+            most = self.workers or 2 * slots
+            work = ray.remote(_work).options(num_cpus=self.threads, num_gpus=1 if gpus else 0, max_retries=RETRIES)
+            shared = [ray.put(_on_cpu(model))]
+            for task in tasks:
+                pending[work.remote(shared, task, self.threads)] = task.sample.index
+                if len(pending) >= most:
+                    yield from _finished(ray, pending)
+            while pending:
+                yield from _finished(ray, pending)
+        finally:
+            for reference in pending:
+                ray.cancel(reference, force=True)
+            if started:
+                ray.shutdown()
+
+    def _connect(self, ray: Any) -> bool:
+        """Connect, unless this process is connected already; True when the connection is ours to end."""
+        if ray.is_initialized():
+            return False
+        quiet = {"logging_level": "error", "log_to_driver": False}
+        try:
+            if self.address == "local":
+                cpus = (self.workers or 0) * self.threads or os.cpu_count()
+                ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
+            else:
+                ray.init(address=self.address, **quiet)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            raise RayError(
+                f"There is no Ray cluster to be reached at {self.address!r} ({error}). Start one with "
+                "`ray start --head`, or use 'local' to start one on this machine."
+            ) from error
+        return True
+
+
+def _import_ray() -> Any:
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+    except ImportError as error:
+        raise RayError("Ray is not installed. Install it with: pip install -r requirements-ray.txt") from error
+    return ray
+
+
+def _on_cpu(model: Model) -> Model:
+    """A copy that any worker can open, whether it has a GPU or not."""
+    return copy.deepcopy(model).cpu() if isinstance(model, torch.nn.Module) else model
+
+
+def _finished(ray: Any, pending: dict[Any, int]) -> Iterator[Step]:
+    """Wait until a picture is finished, and give the rows of all that are."""
+    ready, _ = ray.wait(list(pending), num_returns=1)
+    for reference in ready:
+        index = pending.pop(reference)
+        try:
+            rows = ray.get(reference)
+        except ray.exceptions.RayTaskError as error:
+            raise error.as_instanceof_cause() from None
+        except ray.exceptions.RayError as error:
+            raise RayError(
+                f"Picture {index} could not be certified: its worker was lost {RETRIES + 1} times in a row "
+                f"({type(error).__name__}). Finished pictures are kept; start again to continue."
+            ) from error
+        yield Step(index, 1.0, rows)
+
+
+_models: dict[str, Model] = {}
+"""In a worker process: the model it has loaded, by its reference. One at a time, so that memory holds."""
+
+
+def _work(shared: list[Any], task: Task, threads: int) -> tuple[Row, ...]:
+    """Certify one picture, in a worker process."""
+    import ray
+
+    torch.set_num_threads(threads)
+    reference = shared[0]
+    key = reference.hex()
+    if key not in _models:
+        _models.clear()
+        model = ray.get(reference)
+        _models[key] = model.to("cuda") if ray.get_gpu_ids() else model
+    rows: tuple[Row, ...] = ()
+    for step in certify_picture(_models[key], task):
+        rows = step.rows
+    return rows

@@ -1,0 +1,157 @@
+"""A result file on disk: locked against a second writer, repaired after a crash, and never mixed."""
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from srs_core.evaluate.rows import COLUMNS, Row
+
+__all__ = ["ResultError", "Table", "sidecar_path"]
+
+HEADER = "\t".join(COLUMNS) + "\n"
+FORMAT = 1
+
+
+class ResultError(ValueError):
+    """A result file cannot be used; the text says why, and what to do."""
+
+
+def sidecar_path(path: Path) -> Path:
+    """Where the settings of a result file are kept: results.tsv.json beside results.tsv."""
+    return path.with_name(f"{path.name}.json")
+
+
+class Table:
+    """One result file, open for more rows; `done` are the indices of the pictures it has.
+
+    Opening takes a lock, cuts off a torn last line, and compares `identity`, all that the rows depend on, with what the
+    file's sidecar says. `run` describes this start (device, versions, ...) and is added to the sidecar's list.
+    """
+
+    def __init__(self, path: Path, name: str, identity: dict[str, Any], run: dict[str, Any]) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = FileLock(path.with_name(f"{path.name}.lock"))
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise ResultError(
+                f"Another evaluation is writing {path} at this moment. Wait until it is done, or choose another file."
+            ) from None
+        try:
+            self._order = _repaired(path)
+            earlier = _agreed_runs(path, identity) if self._order else []
+            _write(
+                sidecar_path(path),
+                json.dumps(
+                    {"format": FORMAT, "name": name, "settings": identity, "runs": [*earlier, run]},
+                    indent=2,
+                    allow_nan=False,
+                )
+                + "\n",
+            )
+            if not self._order:
+                _write(path, HEADER)
+            self._stream = path.open("a", encoding="utf-8", newline="")
+        except BaseException:
+            self._lock.release()
+            raise
+        self.done = set(self._order)
+
+    def append(self, row: Row) -> None:
+        """Add a row and push it through to the disk, so that a crash a moment later does not cost it."""
+        self._stream.write(row.line())
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        self.done.add(row.idx)
+        self._order.append(row.idx)
+
+    def finish(self) -> None:
+        """Bring the rows of a finished file into the order of their indices; workers deliver them as they come."""
+        if self._order == sorted(self._order):
+            return
+        lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)[1:]
+        _write(self.path, HEADER + "".join(sorted(lines, key=lambda line: int(line.split("\t", 1)[0]))))
+
+    def close(self) -> None:
+        """Give the file free."""
+        self._stream.close()
+        with suppress(OSError):  # where an open file cannot be removed, it stays: only the lock on it counts
+            Path(self._lock.lock_file).unlink()
+        self._lock.release()
+
+    def __enter__(self) -> "Table":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _repaired(path: Path) -> list[int]:
+    """Cut off what a crash left of an unfinished line, and return the indices of the whole rows in their order."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    header = HEADER.encode()
+    if header.startswith(content):
+        return []
+    if not content.startswith(header):
+        raise ResultError(
+            f"{path} has other columns than this program's result files. Choose another file for the results."
+        )
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        with path.open("r+b") as stream:
+            stream.truncate(whole)
+            os.fsync(stream.fileno())
+    indices = []
+    for number, line in enumerate(content[len(header) : whole].decode(errors="replace").splitlines(), start=2):
+        cells = line.split("\t")
+        if len(cells) != len(COLUMNS) or not cells[0].isdecimal():
+            raise ResultError(f"Line {number} of {path} is damaged. Delete that line to have its picture done again.")
+        indices.append(int(cells[0]))
+    return indices
+
+
+def _agreed_runs(path: Path, identity: dict[str, Any]) -> list[dict[str, Any]]:
+    """The earlier runs that a file's sidecar lists, if it was made with exactly these settings."""
+    sidecar = sidecar_path(path)
+    try:
+        document = json.loads(sidecar.read_text(encoding="utf-8"))
+        before, runs = dict(document["settings"]), list(document["runs"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultError(
+            f"{path} has rows, but {sidecar.name}, which says how they were made, cannot be read ({error}). Choose "
+            "another file for the results."
+        ) from error
+    now = json.loads(json.dumps(identity))
+    differ = [key for key in {**now, **before} if now.get(key) != before.get(key)]
+    if differ:
+        told = "; ".join(f"{key} was {_told(before, key)} and is {_told(now, key)} now" for key in differ)
+        raise ResultError(
+            f"{path} was made with other settings: {told}. Results of different settings are not mixed: give the "
+            "same settings to continue it, or choose another file."
+        )
+    return runs
+
+
+def _told(values: dict[str, Any], key: str) -> str:
+    return repr(values[key]) if values.get(key) is not None else "not set"
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file's content at once: whoever looks finds the old content or the new, and nothing between."""
+    temporary = path.with_name(f"{path.name}.part")
+    with temporary.open("w", encoding="utf-8", newline="") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    temporary.replace(path)

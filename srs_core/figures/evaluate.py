@@ -1,0 +1,137 @@
+"""Figures of many pictures: certified accuracy by radius, and how bounds and radii are spread."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from srs_core.evaluate.results import Results, find_base, labels_of
+from srs_core.figures.theme import COLORWAY, GREY, style, translucent
+from srs_core.metrics import accuracy_interval, certified_accuracy, relative_radius_differences
+
+__all__ = ["accuracy_figure", "figures_of", "histogram_figure", "radius_figure"]
+
+MARKS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star")
+EXPLAINED = {
+    "p_a": "lower bound on the share of votes for the class (p_A)",
+    "p_m": "bound on the share of votes that the standard model would not confirm (p_m)",
+    "gap": "how far the bound p_m lies above the true mismatch (gap)",
+    "rrd": "radius lost against plain smoothing (RRD)",
+}
+
+
+def accuracy_figure(
+    frames: Mapping[str, pd.DataFrame], paper: Mapping[str, pd.DataFrame] | None = None, intervals: bool = False
+) -> go.Figure:
+    """Certified accuracy by radius: a line for each setting, and dotted lines with marks for what a paper states.
+
+    `paper` frames have the columns radius and percent. The bands of `intervals` are 95 % intervals for the
+    accuracy on all pictures of the kind.
+    """
+    figure = go.Figure()
+    for colour, (name, frame) in zip(_colours(len(frames)), frames.items(), strict=True):
+        radii = np.unique(np.concatenate([[0.0], frame.loc[frame["correct"] == 1, "radius"].to_numpy()]))
+        # The accuracy falls just at each picture's radius: the share above it holds from there to the next.
+        shares = certified_accuracy(frame, radii)
+        if intervals:
+            low, high = zip(*(accuracy_interval(share, len(frame)) for share in shares), strict=True)
+            figure.add_scatter(
+                x=[*radii, *radii[::-1]],
+                y=[*high, *low[::-1]],
+                fill="toself",
+                fillcolor=translucent(colour, 0.14),
+                line={"width": 0, "shape": "hv"},
+                hoverinfo="skip",
+                showlegend=False,
+            )
+        figure.add_scatter(
+            x=radii,
+            y=shares,
+            name=name,
+            mode="lines",
+            line={"color": colour, "shape": "hv", "width": 2},
+            hovertemplate="beyond radius %{x:.3f}: %{y:.1%}",
+        )
+    for place, (name, table) in enumerate((paper or {}).items()):
+        figure.add_scatter(
+            x=table["radius"],
+            y=table["percent"] / 100,
+            name=name,
+            mode="lines+markers",
+            line={"color": GREY, "dash": "dot", "width": 1.5},
+            marker={"symbol": MARKS[place % len(MARKS)], "size": 7},
+            hovertemplate="radius %{x:g}: %{y:.0%}",
+        )
+    style(figure, "radius (L2 distance, pixel values from 0 to 1)", "pictures certified right beyond it", height=420)
+    return figure.update_yaxes(tickformat=".0%", range=[0, 1]).update_xaxes(rangemode="tozero")
+
+
+def histogram_figure(values: Mapping[str, NDArray[np.float64]], title: str, percent: bool = False) -> go.Figure:
+    """How a number is spread over the pictures, a translucent histogram for each setting; bins are shared."""
+    figure = go.Figure()
+    everything = np.concatenate(list(values.values()))
+    low, high = float(everything.min()), float(everything.max())
+    width = (high - low) / 25 or 0.01
+    for colour, (name, each) in zip(_colours(len(values)), values.items(), strict=True):
+        figure.add_histogram(
+            x=each,
+            name=name,
+            xbins={"start": low, "end": high + width, "size": width},
+            marker={"color": translucent(colour, 0.55), "line": {"color": colour, "width": 1}},
+            hovertemplate="%{x}: %{y} pictures",
+        )
+    style(figure, title, "pictures", height=300)
+    figure.update_layout(barmode="overlay", bargap=0)
+    return figure.update_xaxes(tickformat=".1%" if percent else None)
+
+
+def radius_figure(frames: Mapping[str, pd.DataFrame], base: pd.DataFrame, base_name: str) -> go.Figure:
+    """Each picture's radius against its radius by the base; on the line both certify the same."""
+    figure = go.Figure()
+    largest = float(base["radius"].max())
+    for colour, (name, frame) in zip(_colours(len(frames)), frames.items(), strict=True):
+        both = frame.merge(base, on="idx", suffixes=("", "_base"))
+        figure.add_scatter(
+            x=both["radius_base"],
+            y=both["radius"],
+            customdata=both["idx"],
+            name=name,
+            mode="markers",
+            marker={"color": translucent(colour, 0.7), "size": 7},
+            hovertemplate="picture %{customdata}: %{x:.3f} → %{y:.3f}",
+        )
+        largest = max(largest, float(frame["radius"].max()))
+    figure.add_scatter(
+        x=[0, largest], y=[0, largest], mode="lines", line={"color": GREY, "dash": "dot"}, name="the same radius"
+    )
+    return style(figure, f"radius by {base_name}", "radius", height=380)
+
+
+def figures_of(results: Sequence[Results]) -> dict[str, go.Figure]:
+    """All plots that these files have data for, by their headings."""
+    labelled = labels_of(results)
+    figures = {"Certified accuracy": accuracy_figure({name: r.frame for name, r in labelled.items()})}
+    spread = (("Lower bounds on p_A", "p_a", False), ("Mismatch bounds p_m", "p_m", True), ("Gaps", "gap", True))
+    for heading, column, percent in spread:
+        values = {
+            name: r.frame[column].dropna().to_numpy(dtype=float) for name, r in labelled.items() if column in r.frame
+        }
+        values = {name: each for name, each in values.items() if len(each)}
+        if values:
+            figures[heading] = histogram_figure(values, EXPLAINED[column], percent)
+    bases = {name: find_base(r, results) for name, r in labelled.items()}
+    against = {name: (labelled[name], base) for name, base in bases.items() if base is not None}
+    if against:
+        differences = {name: relative_radius_differences(r.frame, base.frame) for name, (r, base) in against.items()}
+        figures["Relative radius differences"] = histogram_figure(differences, EXPLAINED["rrd"], percent=True)
+    for base in dict.fromkeys(base for _, base in against.values()):
+        frames = {name: r.frame for name, (r, own) in against.items() if own is base}
+        title = next(name for name, r in labelled.items() if r is base)
+        figures[f"Radii against {title}"] = radius_figure(frames, base.frame, title)
+    return figures
+
+
+def _colours(number: int) -> list[str]:
+    return [COLORWAY[place % len(COLORWAY)] for place in range(number)]
