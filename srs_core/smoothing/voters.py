@@ -42,15 +42,7 @@ class StandardVoter:
     def vote(self, pictures: Tensor) -> Ballot:
         """Solve every picture from the cold start and classify."""
         s = self._settings
-        solution = solve(
-            self._model.step,
-            self._model.inject(pictures),
-            self._model.initial(pictures),
-            solver=s.reference_solver,
-            steps=s.reference_steps,
-            tol=s.tol,
-        )
-        return _ballot(self._model, solution)
+        return _ballot(self._model, _cold(self._model, pictures, s.reference_solver, s.reference_steps, s.tol))
 
 
 class SerialVoter:
@@ -92,14 +84,7 @@ class SerialVoter:
 
     def _warm_up(self, pictures: Tensor) -> Solution:
         s = self._settings
-        return solve(
-            self._model.step,
-            self._model.inject(pictures),
-            self._model.initial(pictures),
-            solver=s.warm_up_solver,
-            steps=s.warm_up_steps,
-            tol=s.tol,
-        )
+        return _cold(self._model, pictures, s.warm_up_solver, s.warm_up_steps, s.tol)
 
     def _few_steps(self, pictures: Tensor, start: State) -> Solution:
         s = self._settings
@@ -124,6 +109,11 @@ class SerialVoter:
 def make_voter(model: Model, settings: Settings, image: Tensor) -> StandardVoter | SerialVoter:
     """The voter that the settings' method asks for."""
     return SerialVoter(model, settings, image) if settings.audited else StandardVoter(model, settings)
+
+
+def _cold(model: Model, pictures: Tensor, solver: str, steps: int, tol: float) -> Solution:
+    start, injection = model.initial(pictures), model.inject(pictures)
+    return solve(model.step, injection, start, solver=solver, steps=steps, tol=tol)
 
 
 def _ballot(model: Model, solution: Solution) -> Ballot:

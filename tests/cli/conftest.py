@@ -1,5 +1,8 @@
 """The command line, run as a user runs it."""
 
+import os
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,3 +27,28 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         return int(stop.value.code or 0), captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def interrupt() -> Callable[..., tuple[int, str, str]]:
+    """A command in a process of its own, interrupted once its progress bar shows a word; what `run` gives."""
+
+    def interrupt(word: str, *arguments: str) -> tuple[int, str, str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "srs_core", *arguments],
+            cwd=ROOT,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "FORCE_COLOR": "1"},  # FORCE_COLOR draws the bar
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        seen = b""
+        while word.encode() not in seen:
+            part = os.read(process.stderr.fileno(), 4096)
+            assert part, seen
+            seen += part
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=120)
+        return process.returncode, stdout.decode(), stderr.decode()
+
+    return interrupt

@@ -1,8 +1,4 @@
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,23 +81,7 @@ def test_help_teaches(run: Run) -> None:
         assert part in words
 
 
-def test_an_interrupt_ends_with_130_and_says_what_was_finished() -> None:
-    command = [sys.executable, "-m", "srs_core", "attack", "gallery:0", *QUICK, "--radius", "0.5", "--steps", "100000"]
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "FORCE_COLOR": "1"},
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert process.stderr is not None
-    seen = b""
-    while b"searching" not in seen:  # the bar, which FORCE_COLOR draws, shows that the attack has begun
-        part = os.read(process.stderr.fileno(), 4096)
-        assert part, seen
-        seen += part
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert stdout == b""
-    assert b"Attacks finished so far: none" in stderr
+def test_an_interrupt_ends_with_130_and_says_what_was_finished(interrupt: Run) -> None:
+    code, stdout, stderr = interrupt("searching", "attack", "gallery:0", *QUICK, "--radius", "0.5", "--steps", "100000")
+    assert (code, stdout) == (130, "")
+    assert "Attacks finished so far: none" in stderr

@@ -1,6 +1,5 @@
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from srs_core.cli import main
 from srs_core.smoothing.certificate import Certificate
 from srs_core.smoothing.estimate import verify
 
@@ -19,22 +17,6 @@ QUICK = [*MODEL, "--n", "48", "--n0", "16", "--audit", "24", "--batch-size", "16
 
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line from its `main` on: exit code, standard output, standard error."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["srs_core", *arguments])
-        monkeypatch.chdir(ROOT)
-        with pytest.raises(SystemExit) as stop:
-            main()
-        captured = capsys.readouterr()
-        code = stop.value.code
-        return int(code or 0), captured.out, captured.err
-
-    return run
 
 
 def test_json_is_one_certificate_and_nothing_else(tmp_path: Path) -> None:
@@ -110,19 +92,9 @@ def test_the_package_and_its_help_do_without_torch() -> None:
     subprocess.run([sys.executable, "-c", check], cwd=ROOT, check=True)
 
 
-def test_an_interrupt_shows_the_votes_and_says_that_they_are_no_certificate() -> None:
-    command = [sys.executable, "-m", "srs_core", "certify", "gallery:0", *MODEL, "--n", "100000", "--batch-size", "16"]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=ENVIRONMENT | {"FORCE_COLOR": "1"}, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+def test_an_interrupt_shows_the_votes_and_says_that_they_are_no_certificate(interrupt: Run) -> None:
+    code, stdout, stderr = interrupt(
+        "radius so far", "certify", "gallery:0", *MODEL, "--n", "100000", "--batch-size", "16"
     )
-    assert process.stderr is not None
-    seen = b""
-    while b"radius so far" not in seen:  # the bar, which FORCE_COLOR draws, shows that votes are coming in
-        part = os.read(process.stderr.fileno(), 4096)
-        assert part, seen
-        seen += part
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert stdout == b""
-    assert b"This is no certificate: votes so far" in stderr
+    assert (code, stdout) == (130, "")
+    assert "This is no certificate: votes so far" in stderr
