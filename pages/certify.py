@@ -18,11 +18,10 @@ from srs_core.words import duration
 
 def forecast(inputs: Inputs, pictures: int) -> None:
     """Say before the start how long it will take and the largest radius that can come out."""
-    from srs_core.smoothing.compare import plain_settings
     from srs_core.smoothing.estimate import check_feasible
     from srs_core.timing import expected_seconds
 
-    s, plain = inputs.settings, plain_settings(inputs.settings)
+    s, plain = inputs.settings, inputs.settings.plain()
     speed = device_speed(inputs.model.name)
     seconds, radii = 0.0, []
     if inputs.mode != "serialized":

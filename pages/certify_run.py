@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from srs_core.smoothing.compare import Race
     from srs_core.smoothing.snapshot import Snapshot
 
-__all__ = ["About", "Progress", "cancel_or_wait", "jobs", "submit", "watch"]
+__all__ = ["About", "Progress", "cancel_or_wait", "jobs", "submit", "visitor", "watch"]
 
 PHASES = {"selection": "Choosing the answer", "voting": "Voting", "audit": "Auditing", "done": "Done"}
 
@@ -53,12 +53,16 @@ def jobs() -> Jobs:
     return Jobs(limit=2 if torch.cuda.is_available() else 1)
 
 
+def visitor() -> str:
+    """The owner's name of all of this visitor's jobs; it cannot be guessed."""
+    return str(st.session_state.setdefault("visitor", secrets.token_urlsafe(9)))
+
+
 def submit(inputs: "Inputs", pictures: "Sequence[Chosen]") -> list[str]:
     """Queue one job for each picture and return their ids."""
-    owner = st.session_state.setdefault("visitor", secrets.token_urlsafe(9))
     classes = tuple(inputs.model.classes)
     return [
-        jobs().submit(partial(_work, inputs, chosen), owner=owner, about=About(chosen.name, classes))
+        jobs().submit(partial(_work, inputs, chosen), owner=visitor(), about=About(chosen.name, classes))
         for chosen in pictures
     ]
 
@@ -88,13 +92,13 @@ def _work(inputs: "Inputs", chosen: "Chosen") -> Iterator[Progress]:
 
 
 def _stream(inputs: "Inputs", chosen: "Chosen") -> "Iterator[Race]":
-    from srs_core.smoothing.compare import Race, compare_stream, plain_settings
+    from srs_core.smoothing.compare import Race, compare_stream
     from srs_core.smoothing.stream import certify_stream
 
     if inputs.mode == "both":
         yield from compare_stream(inputs.model, chosen.image, [inputs.settings])
         return
-    settings = inputs.settings if inputs.mode == "serialized" else plain_settings(inputs.settings)
+    settings = inputs.settings if inputs.mode == "serialized" else inputs.settings.plain()
     for snapshot in certify_stream(inputs.model, chosen.image, settings):
         yield Race((snapshot,))
 

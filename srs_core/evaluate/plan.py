@@ -10,7 +10,6 @@ from typing import Any
 
 from srs_core.data import Dataset
 from srs_core.model import Model
-from srs_core.smoothing.compare import plain_settings
 from srs_core.smoothing.settings import Settings
 
 __all__ = ["Evaluation", "Part", "Selection", "base_of", "name_parts", "result_path", "to_run"]
@@ -86,7 +85,7 @@ def base_of(part: Part, parts: Sequence[Part]) -> Part | None:
     """The part that is plain smoothing of the same standard model on the same noise as a serialized part, if any."""
     if part.settings.method != "srs":
         return None
-    plain = plain_settings(part.settings)
+    plain = part.settings.plain()
     return next((other for other in parts if other.settings.method == "rs" and _same(other.settings, plain)), None)
 
 

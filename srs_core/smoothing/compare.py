@@ -88,7 +88,7 @@ def compare_stream(model: Model, image: Tensor, srs: Sequence[Settings]) -> Iter
     for name in ("sigma", "n", "n0", "alpha", "seed", "reference_solver", "reference_steps", "tol"):
         if len({getattr(settings, name) for settings in srs}) > 1:
             raise ValueError(f"The settings compared differ in {name}; it must be the same for all.")
-    runs = [plain_settings(first), *srs]
+    runs = [first.plain(), *srs]
     streams = [certify_stream(model, image, settings) for settings in runs]
     latest: list[Snapshot | None] = [None] * len(runs)
     labels: list[list[int]] = [[] for _ in runs]
@@ -114,11 +114,6 @@ def compare(model: Model, image: Tensor, srs: Sequence[Settings]) -> Comparison:
         if race.comparison is not None:
             return race.comparison
     raise AssertionError("a race ends with a comparison")
-
-
-def plain_settings(srs: Settings) -> Settings:
-    """Plain smoothing of the same standard model on the same noise."""
-    return srs.with_(method="rs", solver=srs.reference_solver, steps=srs.reference_steps, restart_every=None, census=0)
 
 
 def measure(

@@ -16,7 +16,6 @@ from torch import Tensor
 from srs_core.model import Model, device_of
 from srs_core.smoothing.bounds import certified_radius
 from srs_core.smoothing.certificate import AuditCounts
-from srs_core.smoothing.compare import plain_settings
 from srs_core.smoothing.estimate import lower_bound
 from srs_core.smoothing.noise import NoisyCopies, Purpose
 from srs_core.smoothing.settings import Settings
@@ -47,6 +46,7 @@ class Plan:
     p_a_estimate: float
     budget: int
     pilot_evaluations: int
+    pilot_seconds: float
 
     @property
     def best(self) -> Alternative:
@@ -79,8 +79,9 @@ def plan(
     alternative puts the pilot's shares of votes and mismatches, drawn a little towards ignorance, into the bound;
     it is an expectation, not a promise.
     """
+    begin = time.perf_counter()
     picture = image.to(device_of(model, image))
-    plain = plain_settings(settings)
+    plain = settings.plain()
     standard = _run(StandardVoter(model, plain), picture, settings, skip=False)
     leader = int(np.bincount(standard.labels).argmax())
     hits = standard.labels == leader
@@ -104,7 +105,7 @@ def plan(
     for alternative in useful:
         s = alternative.settings
         best_of_each.setdefault((s.method, s.start, s.proxy_steps), alternative)
-    return Plan(tuple(best_of_each.values()), p_a, evaluations, spent)
+    return Plan(tuple(best_of_each.values()), p_a, evaluations, spent, time.perf_counter() - begin)
 
 
 def _run(voter: Voter, picture: Tensor, settings: Settings, skip: bool) -> _Pilot:

@@ -100,6 +100,12 @@ class Settings:
             changes.setdefault("steps", None)
         return replace(self, **changes)
 
+    def plain(self) -> "Settings":
+        """Plain smoothing of the same standard model on the same noise."""
+        return self.with_(
+            method="rs", solver=self.reference_solver, steps=self.reference_steps, restart_every=None, census=0
+        )
+
     def _check_choices(self) -> None:
         for name, allowed in (
             ("method", METHODS),

@@ -7,6 +7,7 @@ from torch import Tensor
 from srs_core.model import Model
 from srs_core.smoothing.certificate import Certificate
 from srs_core.smoothing.estimate import check_feasible
+from srs_core.smoothing.planner import plan
 from srs_core.smoothing.run import Run
 from srs_core.smoothing.settings import Settings
 from srs_core.smoothing.snapshot import Snapshot
@@ -20,13 +21,15 @@ def certify_stream(model: Model, image: Tensor, settings: Settings) -> Iterator[
     To cancel, stop asking. What the certificate says holds with probability at least 1 - alpha for this picture,
     over the noise and the audit, for the smoothed standard model (see `Settings`).
     """
-    if settings.method == "auto":
-        from srs_core.smoothing.planner import plan
-
-        settings = plan(model, image, settings).best.settings
-    check_feasible(settings)
     check_image(image)
+    pilot = plan(model, image, settings) if settings.method == "auto" else None
+    if pilot is not None:
+        settings = pilot.best.settings
+    check_feasible(settings)
     run = Run(model, image, settings)
+    if pilot is not None:
+        run.evaluations["pilot"] = pilot.pilot_evaluations
+        run.seconds += pilot.pilot_seconds
     with run.timed():
         run.select()
     yield run.snapshot("selection")
@@ -48,7 +51,7 @@ def certify(model: Model, image: Tensor, settings: Settings) -> Certificate:
 
 
 def check_image(image: Tensor) -> None:
-    """Refuse what is not a picture: one tensor without batch, of finite numbers in [0, 1]."""
+    """Refuse what cannot be a picture: it must be one tensor, without batch, of finite numbers."""
     if not image.is_floating_point() or image.numel() == 0:
         raise ValueError(f"The picture is a tensor of {image.dtype} and shape {tuple(image.shape)}; floats are needed.")
     if not bool(image.isfinite().all()):

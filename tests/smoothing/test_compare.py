@@ -5,7 +5,7 @@ import pytest
 from torch import Tensor
 
 from srs_core.smoothing.bounds import certified_radius, clopper_pearson_lower
-from srs_core.smoothing.compare import compare, compare_stream, plain_settings
+from srs_core.smoothing.compare import compare, compare_stream
 from srs_core.smoothing.settings import Settings
 from srs_core.smoothing.stream import certify, certify_stream
 
@@ -15,7 +15,7 @@ SETTINGS = [SMALL.with_(steps=1, solver="naive"), SMALL.with_(steps=3)]
 
 def test_certificates_are_the_ones_of_runs_alone(make_tiny: Callable[[], object], picture: Tensor) -> None:
     comparison = compare(make_tiny(), picture, SETTINGS)
-    alone = [certify(make_tiny(), picture, s) for s in [plain_settings(SMALL), *SETTINGS]]
+    alone = [certify(make_tiny(), picture, s) for s in [SMALL.plain(), *SETTINGS]]
     assert [comparison.rs.radius, *(c.radius for c in comparison.srs)] == [c.radius for c in alone]
     assert [comparison.rs.votes, *(c.votes for c in comparison.srs)] == [c.votes for c in alone]
     json.dumps(comparison.to_dict(), allow_nan=False)
@@ -26,7 +26,7 @@ def test_mismatch_and_equal_cost_are_counted_from_the_labels(make_tiny: Callable
         return [label for s in certify_stream(make_tiny(), picture, settings) for label in s.batch_labels]
 
     comparison = compare(make_tiny(), picture, SETTINGS)
-    standard = labels(plain_settings(SMALL))
+    standard = labels(SMALL.plain())
     for settings, certificate, measured in zip(SETTINGS, comparison.srs, comparison.measured, strict=True):
         c = certificate.class_index
         ours = [s for s, p in zip(standard, labels(settings), strict=True) if p == c]

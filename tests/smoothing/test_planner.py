@@ -32,7 +32,10 @@ def test_a_larger_budget_promises_no_less(make_tiny: Callable[[], object], pictu
 
 def test_auto_certifies_with_the_best_plan(make_tiny: Callable[[], object], picture: Tensor) -> None:
     best = plan(make_tiny(), picture, SMALL.with_(method="auto", steps=None)).best
-    certificate = certify(make_tiny(), picture, SMALL.with_(method="auto", steps=None))
+    model = make_tiny()
+    certificate = certify(model, picture, SMALL.with_(method="auto", steps=None))
+    assert certificate.evaluations == model.evaluations
+    assert certificate.evaluations_by_phase["pilot"] > 0
     assert (certificate.method, certificate.n) == (best.settings.method, best.settings.n)
     assert certificate.radius == pytest.approx(best.expected_radius, abs=0.06)
 
