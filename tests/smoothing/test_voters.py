@@ -1,0 +1,79 @@
+import pytest
+import torch
+from torch import Tensor
+
+from srs_core.mdeq.checkpoints import load_model
+from srs_core.smoothing.noise import NoisyCopies, Purpose
+from srs_core.smoothing.settings import Settings
+from srs_core.smoothing.voters import Ballot, SerialVoter, StandardVoter
+
+STEPS = Settings(tol=0.0, steps=2, warm_up_steps=4, reference_steps=4, n=1_000, audit=100)
+
+
+@pytest.mark.parametrize("solver", ["naive", "anderson", "broyden"])
+@pytest.mark.parametrize("start", ["previous", "mean", "zero"])
+def test_the_engine_makes_no_tensor_on_another_device(solver: str, start: str) -> None:
+    """On torch's meta device an operation that meets a tensor of the CPU fails, as it would on CUDA."""
+    model = load_model("prototype-small-0.25", "cpu").to("meta")
+    settings = STEPS.with_(solver=solver, start=start)
+    picture = torch.zeros(3, 32, 32, device="meta")
+    copies = NoisyCopies(picture, 0.25, 0, Purpose.ESTIMATION)
+    proxy = SerialVoter(model, settings, picture)
+    ballots = [proxy.vote(copies.batch(0, 8)), proxy.vote(copies.batch(8, 20))]
+    ballots.append(StandardVoter(model, settings).vote(copies.batch(0, 8)))
+    for ballot, size in zip(ballots, (8, 12, 8), strict=True):
+        assert ballot.labels.is_meta
+        assert ballot.labels.shape == (size,)
+        assert ballot.margins.is_meta
+        assert ballot.residuals.is_meta
+
+
+class Average:
+    """f(z, x) = (z + x) / 2, so that a state tells exactly where it started and how many steps it took."""
+
+    def inject(self, x: Tensor) -> Tensor:
+        return x.flatten(1)
+
+    def initial(self, x: Tensor) -> Tensor:
+        return torch.zeros_like(x.flatten(1))
+
+    def step(self, z: Tensor, injection: Tensor) -> Tensor:
+        return (z + injection) / 2
+
+    def classify(self, z: Tensor) -> Tensor:
+        return z
+
+
+def states(settings: Settings, *batches: list[float]) -> list[list[float]]:
+    """The first coordinate of every state that a serial voter reaches, batch by batch."""
+    clean = torch.tensor([64.0, 0.0])
+    voter = SerialVoter(Average(), settings, clean)
+    found = []
+    for batch in batches:
+        ballot: Ballot = voter.vote(torch.tensor([[value, 0.0] for value in batch]))
+        found.append(ballot.margins.tolist())
+    return found
+
+
+ONE = Settings(tol=0.0, steps=1, solver="naive", warm_up_steps=2, warm_up_solver="naive", n=1_000, audit=100)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        # Two warm-up steps reach 3/4 of the way from zero; each later batch goes half of the way from its start.
+        (ONE, [[12.0, 24.0], [14.0, 28.0], [15.0, 30.0, 15.0]]),
+        (ONE.with_(start="zero"), [[8.0, 16.0], [8.0, 16.0], [8.0, 16.0, 8.0]]),
+        (ONE.with_(start="clean"), [[32.0, 40.0], [32.0, 40.0], [32.0, 40.0, 32.0]]),
+        (ONE.with_(start="mean"), [[12.0, 24.0], [17.0, 25.0], [17.75, 25.75, 17.75]]),
+        (ONE.with_(restart_every=2), [[12.0, 24.0], [14.0, 28.0], [12.0, 24.0, 12.0]]),
+    ],
+    ids=["previous", "zero", "clean", "mean", "restart"],
+)
+def test_each_start_begins_where_it_says(settings: Settings, expected: list[list[float]]) -> None:
+    assert states(settings, [16.0, 32.0], [16.0, 32.0], [16.0, 32.0, 16.0]) == expected
+
+
+def test_what_the_clean_start_costs_is_counted() -> None:
+    assert SerialVoter(Average(), ONE.with_(start="clean"), torch.ones(2)).preparation == 2
+    assert SerialVoter(Average(), ONE, torch.ones(2)).preparation == 0
