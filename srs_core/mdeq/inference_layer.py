@@ -1,7 +1,6 @@
 """The layer f for inference: compiled machine code where possible, else plain operations done in place."""
 
 import copy
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -9,42 +8,44 @@ from torch.nn import functional as F
 
 from srs_core.mdeq.folding import fold_weight_norm, frozen_conv
 from srs_core.mdeq.layer import EXPANSION, FUSION_GROUPS, Block, ConvNorm, MDEQLayer, PostFusion, State
-from srs_core.mdeq.native import Kernel, find_kernel, pack
+from srs_core.mdeq.native import Compilable, Compile, pack_conv, pack_norm
 
-__all__ = ["Compile", "InferenceLayer"]
-
-Compile = Literal["auto"] | bool
+__all__ = ["InferenceLayer"]
 
 MICRO_BATCH_BYTES = 16 * 2**20
 """What the largest intermediate result of a micro-batch may take, to stay in a CPU's cache."""
 
 
-class InferenceLayer(nn.Module):
+class InferenceLayer(Compilable):
     """The function f of a trained layer, made to be evaluated often.
 
     A small layer on a CPU runs as machine code compiled for its shape (`srs_core.mdeq.native`). Otherwise
     torch evaluates it; on a CPU in micro-batches, so that what one operation writes is still in the cache
-    when the next one reads it. Modules are declared in the order of their use, which is what `pack` expects.
+    when the next one reads it. Modules are declared in the order in which the compiled code reads their weights.
     """
 
-    parameter_stream: Tensor | None
+    source = "layer"
 
     def __init__(self, layer: MDEQLayer, compile: Compile = "auto") -> None:
-        super().__init__()
-        if compile not in ("auto", True, False):
-            raise ValueError(f"compile is {compile!r}; choose 'auto', True or False.")
-        self.compile_layer = compile
         blocks = [_FoldedBlock(block) for block in layer.modules() if isinstance(block, Block)]
-        self.channels = tuple(block.conv2.out_channels for block in blocks)
+        super().__init__(tuple(block.conv2.out_channels for block in blocks), compile)
         self.blocks = nn.ModuleList(blocks)
         self.fusions = nn.ModuleList(
             _FoldedFusion(links, post) for links, post in zip(layer.fuse_layers, layer.post_fuse_layers, strict=True)
         )
-        self.register_buffer("parameter_stream", pack(self), persistent=False)
+        stream = []
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                stream.append(pack_conv(module))
+            elif isinstance(module, nn.GroupNorm):
+                stream.append(pack_norm(module))
+        self.prepare(stream)
 
     def forward(self, z: State, injection: Tensor) -> State:
         """One evaluation of f on a batch of any size."""
-        compiled = self._evaluate_compiled(z, injection)
+        z = tuple(part.contiguous(memory_format=torch.channels_last) for part in z)
+        injection = injection.contiguous(memory_format=torch.channels_last)
+        compiled = self.run_compiled((*z, injection))
         if compiled is not None:
             return compiled
         batch, channels, height, width = z[0].shape
@@ -60,27 +61,12 @@ class InferenceLayer(nn.Module):
                 target[piece] = value
         return out
 
-    def kernel(self, height: int, width: int) -> Kernel | None:
-        """The compiled code for states of this size, as long as the weights are where and what it can read."""
-        stream = self.parameter_stream
-        if not self.compile_layer or stream is None or stream.device.type != "cpu" or stream.dtype != torch.float32:
-            return None
-        return find_kernel(self.channels, height, width)
-
-    def _evaluate_compiled(self, z: State, injection: Tensor) -> State | None:
-        kernel = self.kernel(z[0].shape[2], z[0].shape[3])
-        if kernel is not None and kernel.accepts(z, injection):
-            assert self.parameter_stream is not None
-            return kernel(z, injection, self.parameter_stream)
-        if self.compile_layer is True:
-            raise RuntimeError(
-                "compile is True, but this layer and state cannot run as compiled code; choose 'auto' to let "
-                "torch evaluate it then (the log says what is missing)."
-            )
-        return None
+    def shapes(self, height: int, width: int) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """Every branch's state and the injection in, every branch's state out."""
+        branches = self.branch_shapes(height, width)
+        return [*branches, branches[0]], branches
 
     def _evaluate(self, z: State, injection: Tensor) -> State:
-        z = tuple(part.contiguous(memory_format=torch.channels_last) for part in z)
         features = [
             block(part, injection if i == 0 else None)
             for i, (block, part) in enumerate(zip(self.blocks, z, strict=True))

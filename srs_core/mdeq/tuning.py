@@ -21,8 +21,8 @@ def preferred_batch_size(model: InferenceMDEQ, device: torch.device | None = Non
     It is measured once per process for each variant and device, in well under a second after the first
     evaluation of f. `device` is the model's own unless given.
     """
-    device = device or model.mean.device
-    key = (model.variant, str(device), model.mean.dtype, torch.get_num_threads())
+    device = device or model.stem.mean.device
+    key = (model.variant, str(device), model.stem.mean.dtype, torch.get_num_threads())
     if key not in _remembered:
         _remembered[key] = _measure(model, device)
     return _remembered[key]
@@ -33,7 +33,7 @@ def _measure(model: InferenceMDEQ, device: torch.device) -> int:
     seconds: dict[int, float] = {}
     spent = 0.0
     for batch in CANDIDATES:
-        x = torch.zeros(batch, 3, size, size, device=device, dtype=model.mean.dtype)
+        x = torch.zeros(batch, 3, size, size, device=device, dtype=model.stem.mean.dtype)
         injection, z = model.inject(x), model.initial(x)
         times = [_timed_step(model, z, injection, device) for _ in range(3)]
         seconds[batch] = min(times[1:]) / batch

@@ -132,7 +132,7 @@ def _noisy(pictures: Tensor, sigma: float, noise: torch.Generator) -> Tensor:
 
 
 def _batches(model: InferenceMDEQ, data: Arrays, size: int) -> Iterator[tuple[int, Tensor, Tensor]]:
-    device = model.mean.device
+    device = model.stem.mean.device
     for start in range(0, len(data.images), size):
         chosen = slice(start, start + size)
         yield start, to_float(data.images[chosen], device), data.labels[chosen].to(device)

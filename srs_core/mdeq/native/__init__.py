@@ -1,5 +1,6 @@
-"""The layer f compiled for this machine's processor, where a C++ compiler is at hand."""
+"""Parts of MDEQ compiled for this machine's processor, where a C++ compiler is at hand."""
 
-from srs_core.mdeq.native.kernel import Kernel, find_kernel, pack
+from srs_core.mdeq.native.compilable import Compilable, Compile
+from srs_core.mdeq.native.packing import pack_conv, pack_norm, padded
 
-__all__ = ["Kernel", "find_kernel", "pack"]
+__all__ = ["Compilable", "Compile", "pack_conv", "pack_norm", "padded"]

@@ -1,4 +1,4 @@
-"""The compiled layer f, called from Python: weights in, states in, states out."""
+"""Compiled code that maps tensors to tensors, sample by sample, on all cores."""
 
 import ctypes
 import functools
@@ -8,121 +8,79 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from srs_core.mdeq.layer import State
 from srs_core.mdeq.native.build import BuildError, build
 
-__all__ = ["Kernel", "find_kernel", "pack"]
+__all__ = ["Kernel", "Shape", "find_kernel"]
 
 log = logging.getLogger(__name__)
 
-LANES = 16
-"""Floats that the C++ side computes at once; with fewer channels, two pixels share a vector."""
-
-PARAMETERS = 1_000_000
-"""Beyond this a layer's weights no longer stay in a core's cache, and torch's batched way is faster."""
+Shape = tuple[int, ...]
 
 SAMPLES_PER_THREAD = 4
 
 
 class Kernel:
-    """One evaluation of f in machine code, for one shape of state.
+    """One of this folder's C++ files in machine code, for inputs of certain shapes.
 
     Samples are computed one by one, so that a sample's value is the same to the last bit in any batch.
     """
 
-    def __init__(self, channels: tuple[int, ...], height: int, width: int) -> None:
-        self.shapes = [(c, height >> i, width >> i) for i, c in enumerate(channels)]
-        constants = {"CHANNELS": ",".join(map(str, channels)), "HEIGHT": str(height), "WIDTH": str(width)}
-        library = build(Path(__file__).with_name("layer.cpp"), constants)
+    def __init__(self, name: str, constants: dict[str, str], inputs: list[Shape], outputs: list[Shape]) -> None:
+        self.inputs, self.outputs = inputs, outputs
+        library = build(Path(__file__).with_name(f"{name}.cpp"), constants)
         try:
-            self._function = ctypes.CDLL(str(library)).mdeq_layer
+            self._run = ctypes.CDLL(str(library)).run
         except (OSError, AttributeError) as error:
             raise BuildError(f"{library} cannot be loaded ({error}); delete it to compile it anew.") from error
         pointer = ctypes.c_void_p
-        self._function.argtypes = [pointer, pointer, pointer, pointer, ctypes.c_int64, pointer]
-        self._function.restype = None
+        self._run.argtypes = [pointer, pointer, pointer, ctypes.c_int64, pointer]
+        self._run.restype = None
 
-    def accepts(self, z: State, injection: Tensor) -> bool:
-        """Whether these are states and injections of one batch, of this kernel's shape, on the CPU."""
-        batch = injection.shape[0]
-        return [part.shape for part in (*z, injection)] == [
-            (batch, *shape) for shape in (*self.shapes, self.shapes[0])
-        ] and all(part.dtype == torch.float32 and part.device.type == "cpu" for part in (*z, injection))
+    def accepts(self, inputs: tuple[Tensor, ...]) -> bool:
+        """Whether these are one batch, of this kernel's shapes, in single precision, on the CPU."""
+        batch = inputs[0].shape[:1]
+        return [part.shape for part in inputs] == [batch + shape for shape in self.inputs] and all(
+            part.dtype == torch.float32 and part.device.type == "cpu" for part in inputs
+        )
 
-    def __call__(self, z: State, injection: Tensor, parameters: Tensor) -> State:
-        """f(z, injection) with the parameters that `pack` made, on as many threads as torch would use."""
-        given = [part.contiguous(memory_format=torch.channels_last) for part in (*z, injection)]
-        out = tuple(torch.empty_like(part) for part in given[:-1])
-        samples = injection.shape[0]
-        pointers = ctypes.c_void_p * len(z)
-        states = pointers(*(part.data_ptr() for part in given[:-1]))
-        results = pointers(*(part.data_ptr() for part in out))
+    def __call__(self, inputs: tuple[Tensor, ...], parameters: Tensor) -> tuple[Tensor, ...]:
+        """The outputs for inputs in the kernel's memory order, on as many threads as torch would use."""
+        samples = inputs[0].shape[0]
+        outputs = tuple(torch.empty(samples, *shape, memory_format=_memory_format(shape)) for shape in self.outputs)
+        sources = (ctypes.c_void_p * len(inputs))(*(part.data_ptr() for part in inputs))
+        targets = (ctypes.c_void_p * len(outputs))(*(part.data_ptr() for part in outputs))
         taken = ctypes.c_int64(0)
 
         def work() -> None:
-            self._function(
-                states,
-                given[-1].data_ptr(),
-                results,
-                parameters.data_ptr(),
-                samples,
-                ctypes.byref(taken),
-            )
+            self._run(sources, targets, parameters.data_ptr(), samples, ctypes.byref(taken))
 
         helpers = min(torch.get_num_threads(), samples // SAMPLES_PER_THREAD) - 1
         running = [_pool(os.getpid()).submit(work) for _ in range(helpers)]
         work()
         for future in running:
             future.result()
-        return out
+        return outputs
+
+
+def _memory_format(shape: Shape) -> torch.memory_format:
+    return torch.channels_last if len(shape) == 3 else torch.contiguous_format
 
 
 @functools.cache
 def _pool(_process: int) -> ThreadPoolExecutor:
     # A forked process has none of its parent's threads, hence one pool per process id.
-    return ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="mdeq-layer")
+    return ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="mdeq")
 
 
 @functools.cache
-def find_kernel(channels: tuple[int, ...], height: int, width: int) -> Kernel | None:
-    """The kernel for states of this shape, or None where there can be none; a log record says why."""
-    halvings = len(channels) - 1
-    coarsest = width >> halvings
-    if (height >> halvings) << halvings != height or coarsest << halvings != width:
-        return None
-    if coarsest % 2 and any(c % LANES for c in channels):
-        return None
+def find_kernel(
+    name: str, constants: tuple[tuple[str, str], ...], inputs: tuple[Shape, ...], outputs: tuple[Shape, ...]
+) -> Kernel | None:
+    """The kernel of this name, constants and shapes, or None where it cannot be; then a log record says why."""
     try:
-        return Kernel(channels, height, width)
+        return Kernel(name, dict(constants), list(inputs), list(outputs))
     except BuildError as error:
-        log.warning("The layer is evaluated by torch, which is slower, because: %s", error)
+        log.warning("The %s is evaluated by torch, which is slower, because: %s", name, error)
         return None
-
-
-def pack(layer: nn.Module) -> Tensor | None:
-    """A layer's parameters as the stream that a kernel reads; None if they are too many to be worth it.
-
-    The layer must declare its convolutions and norms in the order in which it uses them.
-    """
-    if sum(parameter.numel() for parameter in layer.parameters()) > PARAMETERS:
-        return None
-    stream: list[Tensor] = []
-    for module in layer.modules():
-        if isinstance(module, nn.Conv2d):
-            stream.append(_pack_weight(module.weight, module.stride[0]))
-        elif isinstance(module, nn.GroupNorm):
-            stream += [module.weight, module.bias]
-    return torch.cat([part.detach().flatten() for part in stream])
-
-
-def _pack_weight(weight: Tensor, stride: int) -> Tensor:
-    """A weight as [row, column, input, output]; doubled and shifted where two pixels share a vector."""
-    outputs, inputs, size, _ = weight.shape
-    pixels = 2 if outputs % LANES else 1
-    packed = weight.new_zeros(size, size + (pixels - 1) * stride, inputs, pixels * outputs)
-    for pixel in range(pixels):
-        column, output = pixel * stride, pixel * outputs
-        packed[:, column : column + size, :, output : output + outputs] = weight.permute(2, 3, 1, 0)
-    return packed

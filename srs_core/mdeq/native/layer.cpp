@@ -1,34 +1,15 @@
 // One evaluation of MDEQ's layer f, sample by sample, on one processor core.
 //
 // All that one sample needs fits into a core's own cache, so each sample goes through the whole layer before
-// the next one begins. Shapes are compile-time constants: -DCHANNELS=8,16,32 -DHEIGHT=32 -DWIDTH=32 (of the
-// finest branch; each further branch has half the height and width). Parameters arrive as one stream of
-// floats in the order in which they are used, as kernel.py packs them.
+// the next one begins.
 
-#include "maps.h"
-
-#include <cstdint>
+#include "branches.h"
 
 namespace {
 
-constexpr int channels[] = {CHANNELS};
-constexpr int branches = sizeof(channels) / sizeof(channels[0]);
 constexpr int expansion = 5;
 constexpr int groups = 8;
 constexpr int fusion_groups = 4;
-
-template <int I>
-using Branch = Map<(HEIGHT >> I), (WIDTH >> I), channels[I]>;
-
-// Call the function with every branch's index, as a compile-time constant.
-template <class F, int... I>
-inline void for_each_branch(F function, std::integer_sequence<int, I...>) {
-    (function(std::integral_constant<int, I>{}), ...);
-}
-template <class F>
-inline void for_each_branch(F function) {
-    for_each_branch(function, std::make_integer_sequence<int, branches>{});
-}
 
 template <int I>
 void residual_block(const float* state, const float* injection, const float*& weights) {
@@ -37,15 +18,14 @@ void residual_block(const float* state, const float* injection, const float*& we
     Outer& features = scratch<Outer>();
     Outer& z = scratch<Outer, 1>();
     Inner& inner = scratch<Inner>();
-    constexpr int row = Outer::W * Outer::C;
-    for_each_vector(z, [&](float* p, int y, int x, int c) { at(p) = at(state + y * row + x * Outer::step + c); });
+    load(state, z);
     convolve<3, 1>(z, weights, inner);
     GroupNorm<Inner, groups> first(inner, weights);
     for_each_vector(inner, [&](float* p, int, int, int c) { at(p) = relu(first.apply(at(p), c)); });
     convolve<3, 1>(inner, weights, features);
     if (I == 0)
         for_each_vector(features, [&](float* p, int y, int x, int c) {
-            at(p) += at(injection + y * row + x * Outer::step + c);
+            at(p) += at(injection + (y * Outer::steps + x) * Outer::step + c);
         });
     GroupNorm<Outer, groups> second(features, weights);
     for_each_vector(features, [&](float* p, int y, int x, int c) {
@@ -109,18 +89,14 @@ void fuse(const float*& weights, float* result) {
 
 }  // namespace
 
-// Take samples from the counter until all are done, so that threads share the work as it comes.
-extern "C" void mdeq_layer(const float* const* state, const float* injection, float* const* result,
-                           const float* parameters, std::int64_t samples, std::int64_t* next) {
-    for (std::int64_t n; (n = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED)) < samples;) {
+// Inputs: the state of every branch, then the injection. Outputs: the new state of every branch.
+extern "C" void run(const float* const* inputs, float* const* outputs, const float* parameters, std::int64_t samples,
+                    std::int64_t* next) {
+    for_each_sample(samples, next, [&](std::int64_t n) {
         const float* weights = parameters;
         for_each_branch([&](auto i) {
-            constexpr std::int64_t size = Branch<i>::H * Branch<i>::W * Branch<i>::C;
-            residual_block<i>(state[i] + n * size, i == 0 ? injection + n * size : nullptr, weights);
+            residual_block<i>(inputs[i] + n * Branch<i>::size, inputs[branches] + n * Branch<0>::size, weights);
         });
-        for_each_branch([&](auto i) {
-            constexpr std::int64_t size = Branch<i>::H * Branch<i>::W * Branch<i>::C;
-            fuse<i>(weights, result[i] + n * size);
-        });
-    }
+        for_each_branch([&](auto i) { fuse<i>(weights, outputs[i] + n * Branch<i>::size); });
+    });
 }

@@ -32,6 +32,7 @@ struct alignas(64) Map {
     static constexpr int H = H_, W = W_, C = C_;
     static constexpr int step = C * pixels_per_step(C), steps = W / pixels_per_step(C);
     static_assert(step % lanes == 0 && W % pixels_per_step(C) == 0, "the map cannot be cut into vectors");
+    static constexpr long size = long(H) * W * C;
     float data[(H + 2) * (W + 2) * C];
     float* row(int y) { return data + ((y + 1) * (W + 2) + 1) * C; }
     const float* row(int y) const { return data + ((y + 1) * (W + 2) + 1) * C; }
@@ -118,6 +119,13 @@ inline void sum_over_pixels(const M& map, float* total, F term) {
             for (int x = 0; x < M::steps; x++) sum += term(at(map.row(y) + x * M::step + c), c);
             at(total + c) += sum;
         }
+}
+
+// Add a bias (one value per position of a step) and cut off below zero.
+template <class M>
+inline void bias_relu(M& map, const float*& bias) {
+    for_each_vector(map, [&](float* p, int, int, int c) { at(p) = relu(at(p) + at(bias + c)); });
+    bias += M::step;
 }
 
 // A group norm as a factor and a summand per channel: apply(v, c) is for the vector at position c of a step.

@@ -1,5 +1,6 @@
-"""The compiled layer against torch's own evaluation of the same layer."""
+"""Compiled stem, layer and head against torch's own evaluation of the same weights."""
 
+import copy
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,10 +11,8 @@ from torch import Tensor
 
 from srs_core.mdeq.inference import InferenceMDEQ, for_inference
 from srs_core.mdeq.native.build import BuildError, build, cache_folder
-from srs_core.mdeq.native.kernel import Kernel, find_kernel, pack
+from srs_core.mdeq.native.kernel import Kernel, find_kernel
 from srs_core.mdeq.network import MDEQ
-
-CHANNELS = (8, 16, 32)
 
 
 @pytest.fixture(scope="module")
@@ -21,18 +20,15 @@ def model() -> InferenceMDEQ:
     torch.manual_seed(3)
     mdeq = MDEQ("small").eval()
     with torch.no_grad():
-        for name, parameter in mdeq.fullstage.named_parameters():
-            if "gn" in name:
-                parameter.normal_(0.5, 0.5)
-    return for_inference(mdeq, compile=True)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def kernel() -> Kernel:
-    found = find_kernel(CHANNELS, 32, 32)
-    if found is None:
+        for name, value in mdeq.state_dict().items():
+            if "gn" in name or "bn" in name or "running_mean" in name:
+                value.add_(torch.randn(value.shape).mul_(0.3).to(value.dtype))
+            if "running_var" in name:
+                value.uniform_(0.5, 2.0)
+    model = for_inference(mdeq, compile=True)
+    if not model.compiled:
         pytest.skip("no C++ compiler works here")
-    return found
+    return model
 
 
 def start(model: InferenceMDEQ, batch: int, height: int = 32, width: int = 32) -> tuple[tuple[Tensor, ...], Tensor]:
@@ -45,16 +41,24 @@ def test_computes_what_torch_computes_in_double_precision(model: InferenceMDEQ) 
     z, injection = start(model, 6)
     exact = for_inference(MDEQ("small").eval()).double()
     exact.load_state_dict(model.state_dict())
-    expected = exact.step(tuple(part.double() for part in z), injection.double())
-    for ours, theirs in zip(model.step(z, injection), expected, strict=True):
+    doubled = tuple(part.double() for part in z)
+    for ours, theirs in zip(model.step(z, injection), exact.step(doubled, injection.double()), strict=True):
         torch.testing.assert_close(ours.double(), theirs, atol=3e-5, rtol=0)
+    torch.testing.assert_close(model.classify(z).double(), exact.classify(doubled), atol=1e-5, rtol=0)
+    x = torch.rand(6, 3, 32, 32)
+    torch.testing.assert_close(model.inject(x).double(), exact.inject(x.double()), atol=1e-5, rtol=0)
 
 
 def test_a_picture_that_is_not_square(model: InferenceMDEQ) -> None:
+    by_torch = copy.deepcopy(model)
+    for part in (by_torch.stem, by_torch.layer, by_torch.head):
+        part.compile_mode = False
     z, injection = start(model, 3, height=8, width=24)
-    by_torch = model.layer._evaluate(z, injection)
-    for ours, theirs in zip(model.step(z, injection), by_torch, strict=True):
+    expected_z, expected_injection = start(by_torch, 3, height=8, width=24)
+    torch.testing.assert_close(injection, expected_injection, atol=1e-5, rtol=0)
+    for ours, theirs in zip(z, expected_z, strict=True):
         torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=0)
+    torch.testing.assert_close(model.classify(z), by_torch.classify(z), atol=1e-5, rtol=0)
 
 
 def test_a_sample_is_the_same_to_the_last_bit_in_any_batch_and_on_any_thread(model: InferenceMDEQ) -> None:
@@ -71,6 +75,7 @@ def test_a_sample_is_the_same_to_the_last_bit_in_any_batch_and_on_any_thread(mod
     for a, b, c in zip(together, in_threads, alone, strict=True):
         assert torch.equal(a, b)
         assert torch.equal(a[some], c)
+    assert torch.equal(model.classify(together)[some], model.classify(alone))
 
 
 def test_several_callers_at_once_do_not_disturb_each_other(model: InferenceMDEQ) -> None:
@@ -97,35 +102,37 @@ def test_a_state_that_is_not_finite_stays_so_and_spoils_no_neighbour(model: Infe
 def test_an_empty_batch_gives_an_empty_state(model: InferenceMDEQ) -> None:
     z, injection = start(model, 2)
     out = model.step(tuple(part[:0] for part in z), injection[:0])
+    assert model.classify(out).shape == (0, 10)
     assert [tuple(part.shape) for part in out] == [(0, 8, 32, 32), (0, 16, 16, 16), (0, 32, 8, 8)]
 
 
-def test_accepts_only_states_that_it_can_read(model: InferenceMDEQ, kernel: Kernel) -> None:
+def test_accepts_only_states_that_it_can_read(model: InferenceMDEQ) -> None:
+    kernel = model.layer.kernel(32, 32)
+    assert isinstance(kernel, Kernel)
     z, injection = start(model, 2)
-    assert kernel.accepts(z, injection)
-    assert not kernel.accepts(z, injection[:1])
-    assert not kernel.accepts(z[:2], injection)
-    assert not kernel.accepts((z[0], z[1], z[2][:, :16]), injection)
-    assert not kernel.accepts(z, injection.double())
-    assert not kernel.accepts(tuple(part.to("meta") for part in z), injection)
+    assert kernel.accepts((*z, injection))
+    assert not kernel.accepts((*z, injection[:1]))
+    assert not kernel.accepts((*z[:2], injection))
+    assert not kernel.accepts((z[0], z[1], z[2][:, :16], injection))
+    assert not kernel.accepts((*z, injection.double()))
+    assert not kernel.accepts((*(part.to("meta") for part in z), injection))
 
 
 @pytest.mark.parametrize(("height", "width"), [(30, 32), (32, 18), (20, 20)])
-def test_sizes_that_do_not_halve_into_vectors_have_no_kernel(height: int, width: int) -> None:
-    assert find_kernel(CHANNELS, height, width) is None
+def test_sizes_that_do_not_halve_into_vectors_have_no_kernel(model: InferenceMDEQ, height: int, width: int) -> None:
+    assert model.layer.kernel(height, width) is None
 
 
 def test_insisting_on_a_kernel_that_cannot_be_is_refused(model: InferenceMDEQ) -> None:
-    x = torch.rand(1, 3, 30, 30)
-    with pytest.raises(RuntimeError, match="cannot run as compiled code; choose 'auto'"):
-        model.step(model.initial(x), model.inject(x))
+    with pytest.raises(RuntimeError, match="the stem cannot run as compiled code for this input; choose 'auto'"):
+        model.inject(torch.rand(1, 3, 30, 30))
     with pytest.raises(ValueError, match="compile is 'yes'; choose 'auto', True or False"):
         for_inference(MDEQ("small").eval(), compile="yes")  # type: ignore[arg-type]
 
 
 def test_a_large_layer_is_left_to_torch() -> None:
     large = for_inference(MDEQ("large").eval())
-    assert pack(large.layer) is None
+    assert large.layer.stream is None
     assert not large.compiled
 
 
