@@ -15,7 +15,15 @@ from srs_core.evaluate.rows import Row
 from srs_core.planar import CLASSES, load_planar, spiral_class
 from srs_core.smoothing.settings import Settings
 
-SMALL: dict[str, Any] = {"sigma": 0.06, "n": 64, "n0": 16, "audit": 32, "alpha": 0.01, "batch_size": 16, "reference_steps": 8}
+SMALL: dict[str, Any] = {
+    "sigma": 0.06,
+    "n": 64,
+    "n0": 16,
+    "audit": 32,
+    "alpha": 0.01,
+    "batch_size": 16,
+    "reference_steps": 8,
+}
 
 
 @dataclass(frozen=True, eq=False)
