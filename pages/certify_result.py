@@ -31,7 +31,7 @@ def _card(certificate: Certificate, values: int) -> None:
     st.markdown(f"#### {METHOD_NAMES[certificate.method]}")
     box = st.warning if certificate.abstained else st.success
     box(claim(certificate, values))
-    metrics(facts(certificate), width=160)
+    metrics(facts(certificate), width=150)
 
 
 def _comparison(result: Result) -> None:

@@ -103,9 +103,10 @@ def facts(certificate: Certificate) -> list[Fact]:
     if c.counts is not None and c.mismatch_bound is not None:
         found += [
             Fact(
-                "Votes audited",
-                f"{c.counts.audited + c.counts.audited_others + c.counts.census:,}, {c.counts.mismatched:,} refuted",
-                "K votes, drawn at random, were checked by the standard model: a complete solve from the cold start.",
+                "Refuted in the audit",
+                f"{c.counts.mismatched:,} of {c.counts.audited:,}",
+                f"K = {c.audit:,} votes, drawn at random, were checked by the standard model, a full solve from the "
+                "cold start. So many of the checked votes for this answer were not confirmed.",
             ),
             Fact(
                 "Wrong votes, at most",

@@ -62,7 +62,7 @@ def radii_figure(
             hovertemplate="%{y}: %{text}<extra></extra>",
         )
     )
-    style(figure, "certified radius (L2 distance, pixel values from 0 to 1)", "", height=110 + 50 * len(bars))
+    style(figure, "certified radius (L2 distance)", "", height=110 + 50 * len(bars))
     return figure.update_xaxes(rangemode="tozero")
 
 
@@ -96,6 +96,14 @@ def residuals_figure(residuals: Mapping[str, ResidualSummary], tolerance: float 
             hovertemplate="step %{x}: %{y:.2g}",
         )
     if tolerance:
-        figure.add_hline(y=tolerance, line={"color": GREY, "dash": "dot"}, annotation_text="close enough: stop")
+        longest = max((len(summary.median) for summary in residuals.values()), default=1)
+        figure.add_scatter(
+            x=[1, longest],
+            y=[tolerance, tolerance],
+            name="close enough to stop",
+            mode="lines",
+            line={"color": GREY, "dash": "dot", "width": 1.5},
+            hoverinfo="skip",
+        )
     style(figure, "evaluations of the network per picture", "distance to the fixed point", height=300)
     return figure.update_yaxes(type="log", dtick=1, exponentformat="power")

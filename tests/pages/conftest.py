@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,17 +32,22 @@ expect.set_options(timeout=PATIENCE)
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"site", "browser"} & set(getattr(item, "fixturenames", ())):
+        if {"site", "fresh_site", "browser"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.browser)
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a dashboard that runs for this test session, with a history of its own."""
+    with _running_server(tmp_path_factory.mktemp("server")) as address:
+        yield address
+
+
+@contextmanager
+def _running_server(folder: Path) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    folder = tmp_path_factory.mktemp("server")
     environment = {**os.environ, "SRS_HISTORY": str(folder / "history.sqlite"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     log = folder / "server.log"
@@ -137,6 +143,17 @@ def site(server: str, browser: Browser) -> Iterator[Site]:
     yield visitors
     for context in visitors.contexts:
         context.close()
+    assert visitors.complaints == []
+
+
+@pytest.fixture
+def fresh_site(tmp_path: Path, browser: Browser) -> Iterator[Site]:
+    """A dashboard that nobody has visited yet."""
+    with _running_server(tmp_path) as address:
+        visitors = Site(address, browser)
+        yield visitors
+        for context in visitors.contexts:
+            context.close()
     assert visitors.complaints == []
 
 
