@@ -12,6 +12,8 @@ LINKS = (
     ("correlation", "Correlation", "What the audit protects from, and what it costs."),
     ("plane", "Plane", "A model in two dimensions, where a certificate can be checked with the eyes."),
     ("paper", "Paper", "The paper's own figures, beside what was measured here."),
+    ("attack", "Attack", "Try to break a certificate: inside its radius no attack may succeed."),
+    ("evaluate", "Evaluate", "Many pictures at once: certified accuracy, and how methods compare."),
     ("history", "History", "All certificates so far: search, compare, export."),
 )
 
