@@ -45,6 +45,7 @@ def evaluate(
         str | None, typer.Option(help="local (start a cluster here), auto (find one), or an address.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Pictures in work at once on Ray. Default: as fit.")] = None,
+    keep_pictures: Annotated[bool, typer.Option(help="Keep the pictures beside the results, to be shown.")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Certify many pictures under one or more settings, all on the same noise, one result file for each setting.
@@ -59,6 +60,7 @@ def evaluate(
     --out results.tsv
     """
     from srs_core.data import load_dataset
+    from srs_core.evaluate import pictures
     from srs_core.evaluate.plan import Evaluation
     from srs_core.evaluate.run import evaluate_stream, result_paths
     from srs_core.evaluate.settings_file import SettingsFile, parts_of, read_settings_file
@@ -101,6 +103,8 @@ def evaluate(
         parts = parts_of(common, settings, sigma=common.get("sigma") or options.pick_sigma(None, network))
         evaluation = Evaluation(network, dataset, selection, parts)
         paths = result_paths(evaluation, out, network.name if len(names) > 1 else "")
+        if keep_pictures:
+            pictures.keep_pictures(dataset, out)
         run = {"ray": ray, **({"threads": threads or 1} if ray else {})}
         _watch(evaluate_stream(evaluation, paths, worker, run), network.name)
         written.extend(paths.values())

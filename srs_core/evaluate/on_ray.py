@@ -8,6 +8,7 @@ import copy
 import os
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,10 +17,12 @@ from srs_core.evaluate.picture import Step, Task, certify_picture
 from srs_core.evaluate.rows import Row
 from srs_core.model import Model
 
-__all__ = ["Cluster", "RayError"]
+__all__ = ["Cluster", "RayError", "import_ray"]
 
 RETRIES = 5
 """How many lost workers a picture survives; one that takes every worker down with it must end some time."""
+
+PACKAGE = Path(__file__).resolve().parents[1]
 
 # Set before Ray is imported. The first keeps a cluster on this machine to the loopback interface, in spite of its
 # name; the second keeps Ray from telling its makers about this run.
@@ -49,8 +52,8 @@ class Cluster:
 
     def __call__(self, model: Model, tasks: Iterator[Task]) -> Generator[Step, None, None]:
         """Certify the tasks on the cluster; rows come in the order in which pictures are finished."""
-        ray = _import_ray()
-        started = self._connect(ray)
+        ray = import_ray()
+        started = self.connect(ray)
         pending: dict[Any, int] = {}
         try:
             resources = ray.cluster_resources()
@@ -68,11 +71,11 @@ class Cluster:
                 yield from _finished(ray, pending)
         finally:
             for reference in pending:
-                ray.cancel(reference, force=True)
+                ray.cancel(reference)
             if started:
                 ray.shutdown()
 
-    def _connect(self, ray: Any) -> bool:
+    def connect(self, ray: Any) -> bool:
         """Connect, unless this process is connected already; True when the connection is ours to end."""
         if ray.is_initialized():
             return False
@@ -82,16 +85,19 @@ class Cluster:
                 cpus = (self.workers or 0) * self.threads or os.cpu_count()
                 ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
             else:
-                ray.init(address=self.address, **quiet)
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+                # The cluster's machines need the dependencies; this package they get from here, in this version.
+                ray.init(address=self.address, runtime_env={"py_modules": [str(PACKAGE)]}, **quiet)
+        except Exception as error:  # Ray has no common class for what goes wrong here, and sometimes raises a bare one
             raise RayError(
-                f"There is no Ray cluster to be reached at {self.address!r} ({error}). Start one with "
-                "`ray start --head`, or use 'local' to start one on this machine."
+                f"Ray could not be started or reached at {self.address!r} ({error}). 'local' starts a cluster on this "
+                "machine, 'auto' and addresses need one that runs; if it asks for a token, set RAY_AUTH_MODE=token and "
+                "RAY_AUTH_TOKEN as its owner says."
             ) from error
         return True
 
 
-def _import_ray() -> Any:
+def import_ray() -> Any:
+    """Import Ray with its listening and its telemetry turned off, or say how to install it."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:

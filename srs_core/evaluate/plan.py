@@ -12,7 +12,7 @@ from srs_core.data import Dataset
 from srs_core.model import Model
 from srs_core.smoothing.settings import Settings
 
-__all__ = ["Evaluation", "Part", "Selection", "base_of", "name_parts", "result_path", "to_run"]
+__all__ = ["Evaluation", "Part", "Selection", "base_of", "fingerprint", "name_parts", "result_path", "to_run"]
 
 SAME_NOISE = ("sigma", "n", "n0", "alpha", "seed", "solver", "steps", "tol")
 """What two plain settings must share to be the same run."""
@@ -63,7 +63,7 @@ class Evaluation:
             "model": getattr(self.model, "name", type(self.model).__name__),
             "model_hash": getattr(self.model, "hash", "unknown"),
             "data": self.dataset.name,
-            "data_hash": _fingerprint(self.dataset),
+            "data_hash": fingerprint(self.dataset),
             **asdict(self.selection),
             "compared_with": None if base is None else base.name,
             **part.settings.to_dict(),
@@ -111,7 +111,7 @@ def _same(one: Settings, other: Settings) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in SAME_NOISE)
 
 
-def _fingerprint(dataset: Dataset) -> str:
+def fingerprint(dataset: Dataset) -> str:
     """A short name for these pictures: their indices, labels and the first one's pixels."""
     digest = hashlib.sha256(repr((dataset.size, dataset.indices, dataset.labels)).encode())
     digest.update(dataset[0].image.numpy().tobytes())

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ import pandas as pd
 from srs_core.evaluate.rows import USUAL_COLUMNS
 from srs_core.evaluate.table import ResultError, sidecar_path
 
-__all__ = ["Results", "find_base", "labels_of", "parse_results", "read_results"]
+__all__ = ["Results", "find_base", "labels_of", "parse_results", "read_results", "results_folder", "shipped_results"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,11 @@ class Results:
     def plain_steps(self) -> int:
         """The solver steps of plain smoothing, 0 for everything else: what makes a file the one to compare with."""
         return int(self.settings["steps"]) if self.settings.get("method") == "rs" else 0
+
+    @property
+    def data_hash(self) -> str:
+        """The fingerprint of the pictures; empty when the file does not say."""
+        return str(self.settings.get("data_hash", ""))
 
     def _constant(self, name: str) -> Any:
         if name in self.settings:
@@ -71,6 +77,23 @@ def parse_results(content: bytes, name: str, sidecar: bytes | None = None, path:
         raise ResultError(f"{where} has no rows yet.")
     title = str(frame["setting"].iloc[0]) if "setting" in frame else name
     return Results(title, frame, _settings(sidecar), path)
+
+
+def results_folder() -> Path:
+    """Where finished results are kept to be shown: the folder that SRS_RESULTS names, else `results/` here."""
+    named = os.environ.get("SRS_RESULTS")
+    return Path(named) if named else Path(__file__).resolve().parents[2] / "results"
+
+
+def shipped_results() -> list[Results]:
+    """All result files of the results folder, by name; one that cannot be read is passed over."""
+    found = []
+    for path in sorted(results_folder().glob("**/*.tsv")):
+        try:
+            found.append(read_results(path))
+        except ResultError:
+            continue
+    return found
 
 
 def find_base(results: Results, among: Sequence[Results]) -> Results | None:

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, fields
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from srs_core.smoothing.certificate import Certificate
-from srs_core.smoothing.compare import Measured
+if TYPE_CHECKING:
+    from srs_core.smoothing.certificate import Certificate
+    from srs_core.smoothing.compare import Measured
 
 __all__ = ["ABSTAIN", "COLUMNS", "USUAL_COLUMNS", "Row", "row_of"]
 
@@ -59,7 +61,7 @@ COLUMNS = tuple(field.name for field in fields(Row))
 USUAL_COLUMNS = COLUMNS[:6]
 
 
-def row_of(index: int, label: int, setting: str, certificate: Certificate, measured: Measured | None) -> Row:
+def row_of(index: int, label: int, setting: str, certificate: "Certificate", measured: "Measured | None") -> Row:
     """The row of a certificate, with what was measured against plain smoothing if that ran beside it."""
     c, counts = certificate, certificate.counts
     return Row(

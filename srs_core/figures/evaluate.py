@@ -13,6 +13,9 @@ from srs_core.metrics import accuracy_interval, certified_accuracy, relative_rad
 
 __all__ = ["accuracy_figure", "figures_of", "histogram_figure", "radius_figure"]
 
+Points = tuple[Sequence[float], Sequence[float]]
+"""Radii, and percentages at them."""
+
 MARKS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star")
 EXPLAINED = {
     "p_a": "lower bound on the share of votes for the class (p_A)",
@@ -23,11 +26,11 @@ EXPLAINED = {
 
 
 def accuracy_figure(
-    frames: Mapping[str, pd.DataFrame], paper: Mapping[str, pd.DataFrame] | None = None, intervals: bool = False
+    frames: Mapping[str, pd.DataFrame], paper: Mapping[str, Points] | None = None, intervals: bool = False
 ) -> go.Figure:
     """Certified accuracy by radius: a line for each setting, and dotted lines with marks for what a paper states.
 
-    `paper` frames have the columns radius and percent. The bands of `intervals` are 95 % intervals for the
+    `paper` has radii and percentages for each name. The bands of `intervals` are 95 % intervals for the
     accuracy on all pictures of the kind.
     """
     figure = go.Figure()
@@ -54,10 +57,10 @@ def accuracy_figure(
             line={"color": colour, "shape": "hv", "width": 2},
             hovertemplate="beyond radius %{x:.3f}: %{y:.1%}",
         )
-    for place, (name, table) in enumerate((paper or {}).items()):
+    for place, (name, (stated, percent)) in enumerate((paper or {}).items()):
         figure.add_scatter(
-            x=table["radius"],
-            y=table["percent"] / 100,
+            x=stated,
+            y=[each / 100 for each in percent],
             name=name,
             mode="lines+markers",
             line={"color": GREY, "dash": "dot", "width": 1.5},
