@@ -108,7 +108,7 @@ def ask_settings() -> tuple[Settings, Settings]:
         "Votes",
         (500, 1000, 2000, 5000, 10_000),
         5000,
-        key="votes",
+        key="n",
         help="Noisy copies that are classified, N.",
         **bound,
     )
@@ -116,7 +116,7 @@ def ask_settings() -> tuple[Settings, Settings]:
         "Votes audited",
         (100, 200, 500, 1000, 2000),
         500,
-        key="audited",
+        key="k",
         help="How many of the shortcut's votes, chosen at random, the full model checks, K. At most all of them.",
         **bound,
     )
@@ -125,7 +125,7 @@ def ask_settings() -> tuple[Settings, Settings]:
         1,
         15,
         5,
-        key="steps",
+        key="s",
         help="Evaluations of f a vote, S, from a warm start. The full model takes up to 30 from a cold one.",
         **bound,
     )

@@ -33,17 +33,17 @@ def test_circles_are_drawn_to_scale_around_the_point(run_page):
 
 
 def test_the_link_decides_and_a_preset_moves_the_point(run_page):
-    page = run_page("plane", x="0.9", y="0.3", noise="0.1", votes="1000", steps="8")
+    page = run_page("plane", x="0.9", y="0.3", noise="0.1", n="1000", s="8")
     assert (page.slider(key="x").value, page.slider(key="y").value) == (0.9, 0.3)
     assert page.slider(key="noise").value == 0.1
-    assert page.slider(key="steps").value == 8
+    assert page.slider(key="s").value == 8
     page.button[2].click().run()
     assert not page.exception
     assert (page.slider(key="x").value, page.slider(key="y").value) == (0.5, 0.48)
 
 
 def test_where_arms_meet_it_abstains(run_page):
-    page = run_page("plane", x="0.5", y="0.48", noise="0.12", votes="500")
+    page = run_page("plane", x="0.5", y="0.48", noise="0.12", n="500")
     assert not page.exception
     assert "abstain" in page.info[0].value
     assert list(radii(page).values())[:2] == ["abstains", "abstains"]
@@ -51,7 +51,7 @@ def test_where_arms_meet_it_abstains(run_page):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_in_a_browser_a_click_moves_the_point(site, dark):
-    page = site.open("/plane?votes=500", dark=dark)
+    page = site.open("/plane?n=500", dark=dark)
     expect(page.get_by_text("The certificate holds")).to_be_visible()
     plot = page.locator(".js-plotly-plot").first
     area = plot.locator(".nsewdrag").bounding_box()
@@ -62,5 +62,5 @@ def test_in_a_browser_a_click_moves_the_point(site, dark):
 
 
 def test_it_fits_a_narrow_screen(site):
-    page = site.open("/plane?votes=500", width=390)
+    page = site.open("/plane?n=500", width=390)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
