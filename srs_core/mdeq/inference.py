@@ -51,8 +51,8 @@ class InferenceMDEQ(nn.Module):
     @torch.no_grad()
     def inject(self, x: Tensor) -> Tensor:
         """What the picture adds at every step: the stem's output."""
-        out: Tensor = self.stem(x)
-        return out
+        (injection,) = self.stem(x)
+        return injection  # type: ignore[no-any-return]
 
     def initial(self, x: Tensor) -> State:
         """The cold start: zeros at every resolution."""
@@ -67,14 +67,14 @@ class InferenceMDEQ(nn.Module):
     @torch.no_grad()
     def step(self, z: State, injection: Tensor) -> State:
         """One evaluation of f."""
-        out: State = self.layer(z, injection)
+        out: State = self.layer(*z, injection)
         return out
 
     @torch.no_grad()
     def classify(self, z: State) -> Tensor:
         """Logits [B, classes] of a state."""
-        logits: Tensor = self.head(z)
-        return logits
+        (logits,) = self.head(*z)
+        return logits  # type: ignore[no-any-return]
 
 
 def for_inference(mdeq: MDEQ, card: Card | None = None, compile: Compile = "auto") -> InferenceMDEQ:

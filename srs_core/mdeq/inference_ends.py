@@ -17,6 +17,7 @@ class InferenceStem(Compilable):
     """From pictures in [0, 1] to the injection: normalisation and three convolutions."""
 
     source = "stem"
+    memory_format = torch.contiguous_format
     mean: Tensor
     std: Tensor
 
@@ -33,16 +34,13 @@ class InferenceStem(Compilable):
         """A picture in, the finest branch's injection out."""
         return [(3, height, width)], self.branch_shapes(height, width)[:1]
 
-    def forward(self, x: Tensor) -> Tensor:
+    def by_torch(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """The injection of a batch of pictures."""
-        compiled = self.run_compiled((x.contiguous(),))
-        if compiled is not None:
-            return compiled[0]
-        h = x.contiguous(memory_format=torch.channels_last)
+        h = inputs[0].contiguous(memory_format=torch.channels_last)
         h = (h - self.mean).div_(self.std)
         for conv in self.convs:
             h = conv(h).relu_()
-        return h
+        return (h,)
 
 
 class InferenceHead(Compilable):
@@ -83,17 +81,12 @@ class InferenceHead(Compilable):
             "CLASSES": str(self.classifier.out_features),
         }
 
-    def forward(self, z: State) -> Tensor:
+    def by_torch(self, z: State) -> tuple[Tensor, ...]:
         """Logits [B, classes] of a state."""
-        z = tuple(part.contiguous(memory_format=torch.channels_last) for part in z)
-        compiled = self.run_compiled(z)
-        if compiled is not None:
-            return compiled[0]
         y = self.bottlenecks[0](z[0])
         for part, down, bottleneck in zip(z[1:], self.downsamplings, list(self.bottlenecks)[1:], strict=True):
             y = bottleneck(part).add_(down(y).relu_())
-        logits: Tensor = self.classifier(self.final(y).relu_().mean(dim=(2, 3)))
-        return logits
+        return (self.classifier(self.final(y).relu_().mean(dim=(2, 3))),)
 
 
 class _FoldedBottleneck(nn.Module):

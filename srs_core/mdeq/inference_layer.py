@@ -41,18 +41,14 @@ class InferenceLayer(Compilable):
                 stream.append(pack_norm(module))
         self.prepare(stream)
 
-    def forward(self, z: State, injection: Tensor) -> State:
+    def by_torch(self, inputs: tuple[Tensor, ...]) -> State:
         """One evaluation of f on a batch of any size."""
-        z = tuple(part.contiguous(memory_format=torch.channels_last) for part in z)
-        injection = injection.contiguous(memory_format=torch.channels_last)
-        compiled = self.run_compiled((*z, injection))
-        if compiled is not None:
-            return compiled
+        *z, injection = inputs
         batch, channels, height, width = z[0].shape
         size = EXPANSION * channels * height * width * z[0].element_size()
         micro_batch = max(1, MICRO_BATCH_BYTES // size)
         if batch <= micro_batch or z[0].device.type != "cpu":
-            return self._evaluate(z, injection)
+            return self._evaluate(tuple(z), injection)
         out = tuple(torch.empty_like(part, memory_format=torch.channels_last) for part in z)
         for first in range(0, batch, micro_batch):
             piece = slice(first, first + micro_batch)

@@ -5,10 +5,17 @@ import torch
 from torch import Tensor
 
 from srs_core.mdeq.inference import InferenceMDEQ, for_inference
+from srs_core.mdeq.native import Compile
 from srs_core.mdeq.network import MDEQ
 
-# (variant, batch, picture height and width): odd sizes and a batch beyond one micro-batch among them.
-CASES = [("small", 230, 32, 32), ("small", 3, 21, 38), ("large", 2, 32, 32), ("imagenet", 2, 72, 53)]
+# (variant, batch, picture height and width, compile): odd sizes and a batch beyond one micro-batch among them.
+CASES = [
+    ("small", 5, 32, 32, "auto"),
+    ("small", 110, 32, 32, False),
+    ("small", 3, 21, 38, "auto"),
+    ("large", 2, 32, 32, "auto"),
+    ("imagenet", 2, 72, 53, "auto"),
+]
 
 
 def trained(variant: str) -> MDEQ:
@@ -42,13 +49,13 @@ def small() -> MDEQ:
     return trained("small")
 
 
-@pytest.mark.parametrize(("variant", "batch", "height", "width"), CASES)
-def test_agrees_with_the_training_form(variant: str, batch: int, height: int, width: int) -> None:
+@pytest.mark.parametrize(("variant", "batch", "height", "width", "compile"), CASES)
+def test_agrees_with_the_training_form(variant: str, batch: int, height: int, width: int, compile: Compile) -> None:
     model = trained(variant)
     x = torch.rand(batch, 3, height, width)
     expected = answer(model, x)
     assert expected.std(dim=0).max() > 1e-3, "the pictures must matter for the comparison to mean anything"
-    torch.testing.assert_close(answer(for_inference(model), x), expected, atol=1e-4, rtol=0)
+    torch.testing.assert_close(answer(for_inference(model, compile=compile), x), expected, atol=1e-4, rtol=0)
 
 
 def test_agrees_far_closer_in_double_precision(small: MDEQ) -> None:

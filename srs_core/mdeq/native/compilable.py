@@ -1,5 +1,6 @@
 """A part of the model that runs as compiled code where it can, and by torch where it cannot."""
 
+import logging
 from typing import Literal
 
 import torch
@@ -10,17 +11,24 @@ from srs_core.mdeq.native.packing import LANES, affordable
 
 __all__ = ["Compilable", "Compile"]
 
+log = logging.getLogger(__name__)
+
 Compile = Literal["auto"] | bool
+
+TOLERANCE = 1e-2
+"""Beyond float32's rounding, which norms of random values enlarge, and far below what a wrong program would show."""
 
 
 class Compilable(nn.Module):
     """A module with a compiled twin: the file `source`.cpp beside this one.
 
     Subclasses call `prepare` when their weights are there, say which shapes go in and out for a finest branch of
-    some height and width, and ask `run_compiled` first, which answers None where torch has to do the work.
+    some height and width, and do the same by torch. Compiled code is used only after it has given torch's answer
+    on random inputs, because a certificate must not hang on an untried compiler.
     """
 
     source: str
+    memory_format = torch.channels_last
     stream: Tensor | None
 
     def __init__(self, channels: tuple[int, ...], compile: Compile) -> None:
@@ -29,6 +37,7 @@ class Compilable(nn.Module):
             raise ValueError(f"compile is {compile!r}; choose 'auto', True or False.")
         self.channels = channels
         self.compile_mode = compile
+        self._trusted: dict[tuple[int, int], bool] = {}
 
     def prepare(self, parts: list[Tensor]) -> None:
         """Keep the weights as one stream, unless they are too many to be worth it."""
@@ -37,6 +46,10 @@ class Compilable(nn.Module):
 
     def shapes(self, height: int, width: int) -> tuple[list[Shape], list[Shape]]:
         """The shapes of one sample's inputs and outputs."""
+        raise NotImplementedError
+
+    def by_torch(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The outputs for a batch, computed by torch."""
         raise NotImplementedError
 
     def constants(self) -> dict[str, str]:
@@ -61,10 +74,26 @@ class Compilable(nn.Module):
         branches = {"CHANNELS": ",".join(map(str, self.channels)), "HEIGHT": str(height), "WIDTH": str(width)}
         inputs, outputs = self.shapes(height, width)
         constants = tuple(sorted((branches | self.constants()).items()))
-        return find_kernel(self.source, constants, tuple(inputs), tuple(outputs))
+        kernel = find_kernel(self.source, constants, tuple(inputs), tuple(outputs))
+        if kernel is not None and (height, width) not in self._trusted:
+            self._trusted[height, width] = self._agrees_with_torch(kernel, stream)
+        return kernel if kernel is not None and self._trusted[height, width] else None
 
-    def run_compiled(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
-        """The outputs for a batch; None, or an error if the user insists, where there is no compiled code."""
+    def _agrees_with_torch(self, kernel: Kernel, stream: Tensor) -> bool:
+        generator = torch.Generator().manual_seed(0)
+        inputs = tuple(
+            torch.randn(2, *shape, generator=generator).contiguous(memory_format=self.memory_format)
+            for shape in kernel.inputs
+        )
+        pairs = zip(kernel(inputs, stream), self.by_torch(inputs), strict=True)
+        agrees = all(torch.allclose(a, b, atol=TOLERANCE, rtol=TOLERANCE, equal_nan=True) for a, b in pairs)
+        if not agrees:
+            log.warning("The compiled %s does not give torch's answer, so torch evaluates it.", self.source)
+        return agrees
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        """The outputs for a batch: compiled where possible; elsewhere by torch, or an error if the user insists."""
+        inputs = tuple(part.contiguous(memory_format=self.memory_format) for part in inputs)
         kernel = self.kernel(inputs[0].shape[2], inputs[0].shape[3])
         if kernel is not None and kernel.accepts(inputs):
             assert self.stream is not None
@@ -74,4 +103,4 @@ class Compilable(nn.Module):
                 f"compile is True, but the {self.source} cannot run as compiled code for this input; choose 'auto' "
                 "to let torch evaluate it then (the log says what is missing)."
             )
-        return None
+        return self.by_torch(inputs)

@@ -60,7 +60,9 @@ class Kernel:
         running = [_pool(os.getpid()).submit(work) for _ in range(helpers)]
         work()
         for future in running:
-            future.result()
+            # One that has not begun, because other callers keep the pool busy, has nothing left to do.
+            if not future.cancel():
+                future.result()
         return outputs
 
 

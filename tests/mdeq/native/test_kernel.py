@@ -175,3 +175,18 @@ def test_source_that_does_not_compile_is_reported_in_one_line(monkeypatch: pytes
         build(source, {})
     assert "\n" not in str(caught.value)
     assert not list((tmp_path / "cache").iterdir())
+
+
+def test_compiled_code_that_disagrees_with_torch_is_not_used(
+    model: InferenceMDEQ, caplog: pytest.LogCaptureFixture
+) -> None:
+    fresh = for_inference(MDEQ("small").eval())
+    assert fresh.layer.stream is not None
+    fresh.layer.stream.mul_(1.5)
+    z, injection = start(model, 2)
+    with caplog.at_level(logging.WARNING):
+        out = fresh.step(z, injection)
+    assert "The compiled layer does not give torch's answer" in caplog.text
+    for ours, theirs in zip(out, fresh.layer.by_torch((*z, injection)), strict=True):
+        assert torch.equal(ours, theirs)
+    assert not fresh.compiled
