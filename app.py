@@ -33,11 +33,7 @@ def warm_torch() -> threading.Thread:
 def all_pages() -> list[st.Page]:
     """The pages in the order of the menu."""
     here = Path(__file__).parent / "pages"
-    return [
-        st.Page(here / f"{name}.py", title=title, icon=icon, default=name == "home")
-        for name, title, icon in PAGES
-        if (here / f"{name}.py").is_file()
-    ]
+    return [st.Page(here / f"{name}.py", title=title, icon=icon, default=name == "home") for name, title, icon in PAGES]
 
 
 def main() -> None:

@@ -102,7 +102,13 @@ def show_kept() -> None:
         st.session_state["certify_kept"] = ""
         return
     show_result(Result.from_run(run))
+    st.button("Close this result", type="tertiary", on_click=close_kept)
     st.divider()
+
+
+def close_kept() -> None:
+    """Put a result of the history away again."""
+    st.session_state["certify_kept"] = ""
 
 
 def show_job(job: Job) -> None:

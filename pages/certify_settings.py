@@ -1,6 +1,6 @@
 """The Certify page's settings: widgets with safe defaults for the device, all of them in the address bar."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,9 +12,10 @@ from srs_core.smoothing.settings import ESTIMATORS, SOLVER_NAMES, STARTS, Settin
 if TYPE_CHECKING:
     from srs_core.mdeq.cards import Card
     from srs_core.mdeq.inference import InferenceMDEQ
+    from srs_core.smoothing.certificate import Certificate
     from srs_core.timing import Speed
 
-__all__ = ["MODES", "READERS", "Inputs", "Mode", "device_speed", "seed_defaults", "settings_form"]
+__all__ = ["MODES", "READERS", "Inputs", "Mode", "device_speed", "query_of", "seed_defaults", "settings_form"]
 
 Mode = Literal["both", "plain", "serialized"]
 MODES: dict[Mode, str] = {"both": "Both, side by side", "plain": "Plain only", "serialized": "Serialized only"}
@@ -67,6 +68,7 @@ LIMITS = {
 }
 CHOICES = {"solver": OneOf(SOLVER_NAMES), "start": OneOf(STARTS), "estimator": OneOf(ESTIMATORS)}
 FORM = (*LIMITS, *CHOICES)
+SHARED = ("n", "sigma", "alpha", "n0", "batch_size", "seed", "reference_steps")
 READERS: dict[str, Callable[[str], Any]] = {
     "model": str,
     "picture": Within(0, 1_000_000),
@@ -86,6 +88,17 @@ class Inputs:
     model: "InferenceMDEQ"
     mode: Mode
     settings: Settings
+
+
+def query_of(certificates: "Sequence[Certificate]") -> dict[str, str]:
+    """The part of the address that fills the widgets with the settings of these certificates of one run."""
+    by_method = {certificate.method: certificate for certificate in certificates}
+    chosen = by_method.get("srs", certificates[0])
+    # A plain certificate knows nothing about the quick votes' settings, so they keep their defaults.
+    names = [name for name in FORM if "srs" in by_method or name in SHARED]
+    run = "both" if len(by_method) == 2 else {"srs": "serialized"}.get(chosen.method, "plain")
+    query = {name: str(getattr(chosen, name)) for name in names}
+    return {"model": chosen.model, "run": run, **query, "n": str(chosen.planned_n)}
 
 
 @st.cache_resource(show_spinner="Measuring how fast this device is …")

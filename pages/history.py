@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from pages.certify_settings import query_of
 from pages.widgets import metrics, plain_text, require_frame
 from srs_core.figures.certify import METHOD_NAMES, radii_figure, votes_figure
 from srs_core.history import History, HistoryError, Row
@@ -90,7 +91,7 @@ def actions(history: History, rows: Sequence[Row], chosen: Sequence[Row]) -> Non
     amount = f"{len(exported)} chosen" if chosen else f"all {len(exported)}"
     with st.container(horizontal=True, gap="small"):
         if st.button("Open again", disabled=len(chosen) != 1, help="Show the result with its figures and downloads."):
-            st.switch_page("pages/certify.py", query_params={"kept": chosen[0].run})
+            reopen(history, chosen[0].run)
         if st.button("Delete …", disabled=not chosen):
             confirm_delete(history, sorted({row.run for row in chosen}))
         st.download_button(
@@ -109,6 +110,13 @@ def actions(history: History, rows: Sequence[Row], chosen: Sequence[Row]) -> Non
             mime="application/json",
             on_click="ignore",
         )
+
+
+def reopen(history: History, run: str) -> None:
+    """Show a kept result on the Certify page, with its settings in the widgets there."""
+    found = history.get(run)
+    query = {} if found is None else query_of(found.certificates)
+    st.switch_page("pages/certify.py", query_params={**query, "kept": run})
 
 
 @st.dialog("Delete for good?")

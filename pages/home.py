@@ -1,10 +1,14 @@
 """Home: what this is, one button, the models on the shelf."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.widgets import device_words, model_cards, require_frame
+from pages.widgets import device_words, metrics, model_cards, require_frame
+from srs_core.words import Fact
+
+if TYPE_CHECKING:
+    from srs_core.mdeq.cards import Card
 
 LINKS = (
     ("certify", "Certify", "Your picture or a sample: two methods race, two certificates come out."),
@@ -41,13 +45,32 @@ def main() -> None:
     st.subheader("Where to go")
     with st.container(horizontal=True, gap="small"):
         for name, title, words in LINKS:
-            if not Path(__file__).with_name(f"{name}.py").is_file():
-                continue
             with st.container(border=True, width=300, height="stretch"):
                 st.page_link(f"pages/{name}.py", label=f"**{title}**")
                 st.caption(words)
     st.subheader("Models on the shelf")
     show_shelf()
+
+
+def shelf_facts(card: "Card") -> list[Fact]:
+    """What a model's card says about it; what was not measured is left out."""
+    noise = "unknown" if card.sigma is None else f"{card.sigma:g}"
+    facts = [
+        Fact("Size", card.variant, "One of the three published sizes of the network, MDEQ."),
+        Fact("Noise in training", noise, "σ, the standard deviation of the noise, with pixel values from 0 to 1."),
+        Fact("Answers it knows", f"{len(card.classes):,}", ", ".join(card.classes[:20])),
+    ]
+    measured = card.measured
+    if "noisy_accuracy" in measured:
+        words = f"Accuracy on {measured.get('pictures', 0):,} test pictures with that noise, complete solves."
+        facts.append(Fact("Right under noise", f"{measured['noisy_accuracy']:.1%}", words))
+    for entry in measured.get("cold", [])[-1:]:
+        words = f"The relative residual ||f(z) - z|| / ||f(z)|| after {entry['steps']} cold steps, on average."
+        facts.append(Fact("Distance to fixed point", f"{entry['residual']:.2g}", words))
+    for entry in measured.get("warm", [])[-1:]:
+        words = f"Share of answers after {entry['steps']} warm steps that differ from those of complete solves."
+        facts.append(Fact("Quick answers that differ", f"{entry['disagreement']:.1%}", words))
+    return facts
 
 
 def show_shelf() -> None:
@@ -59,14 +82,7 @@ def show_shelf() -> None:
     for card in cards:
         with st.container(border=True):
             st.markdown(f"**{card.name}**")
-            noise = "unknown" if card.sigma is None else f"{card.sigma:g}"
-            with st.container(horizontal=True):
-                st.metric("Size", card.variant, width=150, help="One of the three published MDEQ networks.")
-                st.metric("Noise in training", noise, width=150, help="σ, with pixel values from 0 to 1.")
-                st.metric("Answers it knows", len(card.classes), width=150, help=", ".join(card.classes[:20]))
-                for name, value in card.measured.items():
-                    if isinstance(value, int | float):
-                        st.metric(name.replace("_", " ").capitalize(), f"{value:.4g}", width=170)
+            metrics(shelf_facts(card), width=180)
     st.caption(f"Computations run on {device_words()}. Nothing is sent anywhere else.")
 
 

@@ -184,6 +184,19 @@ def test_uploads_good_and_bad(run_page, registry):
     assert {row.picture_name for row in History().rows()} == {"good_one.png", "second.png"}
 
 
+def test_the_settings_of_a_kept_run_can_be_read_back(run_page, make_certificate):
+    from pages.certify_settings import READERS, query_of
+
+    both = query_of([make_certificate(method="rs"), make_certificate(planned_n=1200)])
+    assert {name: READERS[name](text) for name, text in both.items()}["n"] == 1200
+    assert (both["run"], both["audit"], both["model"]) == ("both", "100", "cifar10-small-0.25")
+    plain = query_of([make_certificate(method="rs")])
+    assert plain["run"] == "plain"
+    assert "audit" not in plain
+    page = run_page("certify", **{**both, "model": "prototype-small-0.25"})
+    assert page.number_input(key="certify_n").value == 1200
+
+
 def test_without_models_the_page_says_how_to_get_one(run_page, monkeypatch, tmp_path):
     monkeypatch.setenv("SRS_CHECKPOINTS", str(tmp_path))
     page = run_page("certify")
