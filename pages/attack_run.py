@@ -77,7 +77,7 @@ def _work(
 
 
 def watch_attack(job: Job, result: Result) -> None:
-    """Show an attack while it waits or runs, refreshed twice a second; when it ends the whole page is drawn anew."""
+    """Show an attack while it waits or runs, refreshed every second; when it ends the whole page is drawn anew."""
     shown = job.state, job.place, job.stopping
     left, right = st.columns([4, 1], vertical_alignment="center")
     with left:
@@ -97,7 +97,7 @@ def watch_attack(job: Job, result: Result) -> None:
     )
     picture = picture_of(result)
 
-    @st.fragment(run_every=0.5)
+    @st.fragment(run_every=1.0)
     def live() -> None:
         now = jobs().get(job.id)
         if now is None or (now.state, now.place, now.stopping) != shown:

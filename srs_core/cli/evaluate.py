@@ -8,8 +8,10 @@ import typer
 
 from srs_core.cli import options
 from srs_core.cli.app import app, errors, print_json, progress_bar
+from srs_core.cli.evaluate_attack import ATTACK_RADII, Attacks
 
 if TYPE_CHECKING:
+    from srs_core.attacks.tables import AttackSummary
     from srs_core.evaluate.run import Progress, Worker
 
 Many = "Repeat for several."
@@ -46,6 +48,14 @@ def evaluate(
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Pictures in work at once on Ray. Default: as fit.")] = None,
     keep_pictures: Annotated[bool, typer.Option(help="Keep the pictures beside the results, to be shown.")] = False,
+    attack: Annotated[
+        list[int] | None,
+        typer.Option(help=f"Then attack every picture, with so many noise draws (0: plain PGD). {Many}"),
+    ] = None,
+    attack_radius: Annotated[
+        list[float] | None, typer.Option(help=f"How far attacks may go. {Many} Default: 0.25, 0.5, ..., 1.5.")
+    ] = None,
+    attack_n: Annotated[int, typer.Option(help="Votes that decide the answer on each attacked picture.")] = 1_000,
     as_json: options.Json = False,
 ) -> None:
     """Certify many pictures under one or more settings, all on the same noise, one result file for each setting.
@@ -54,7 +64,8 @@ def evaluate(
     again to continue after an interruption; at most the pictures in work are lost. With several methods, --solver and
     --steps are those of srs; rs is then the standard model, against which srs is measured. Several settings write
     results-SRS-MDEQ-3A.tsv and so on, several models results-MODEL-....tsv. Each file has a .json beside it that says
-    how it was made.
+    how it was made. With --attack the certified pictures are attacked, into results-attacks.tsv: accuracy under attack
+    and the share of attacks that won, on certified and on other pictures.
 
     Example: python -m srs_core evaluate --data cifar10 --every 20 --method rs --method srs --steps 1 --steps 3
     --out results.tsv
@@ -93,9 +104,11 @@ def evaluate(
     selection = file.selection
     changed = {key: value for key, value in (("every", every), ("first", first), ("stop", stop)) if value is not None}
     selection = type(selection)(**{**vars(selection), **changed})
+    attacks = Attacks(tuple(attack or ()), tuple(attack_radius or ATTACK_RADII), attack_n)
     worker = _worker(ray, workers, threads)
     names: Sequence[str | None] = model or file.models or (None,)
     written: list[Path] = []
+    attacked: dict[Path, list[AttackSummary]] = {}
     for name in names:
         network = options.pick_model(name, "cpu" if ray else device)
         size = (network.variant.image_size, network.variant.image_size)
@@ -108,7 +121,9 @@ def evaluate(
         run = {"ray": ray, **({"threads": threads or 1} if ray else {})}
         _watch(evaluate_stream(evaluation, paths, worker, run), network.name)
         written.extend(paths.values())
-    _deliver(written, as_json)
+        if attacks.samples:
+            attacked |= attacks.run(options.pick_name(name), device, evaluation, paths)
+    _deliver(written, attacked, as_json)
 
 
 def _settings(methods: list[str], solvers: list[str], steps: list[int]) -> Iterable[dict[str, Any]]:
@@ -158,15 +173,17 @@ def _watch(stream: Iterable["Progress"], title: str) -> None:
         raise
 
 
-def _deliver(paths: list[Path], as_json: bool) -> None:
+def _deliver(paths: list[Path], attacked: "dict[Path, list[AttackSummary]]", as_json: bool) -> None:
     from srs_core.evaluate.results import read_results
     from srs_core.evaluate.summary_table import summarise, text_table
 
     results = [read_results(path) for path in paths]
     table = summarise(results)
     if as_json:
-        print_json({"files": [str(path) for path in paths], "summary": table.records()})
+        attacks = {"attacks": Attacks.records(attacked)} if attacked else {}
+        print_json({"files": [str(path) for path in paths], "summary": table.records(), **attacks})
         return
     typer.echo(text_table(table), nl=False)
     for path in paths:
         errors.print(f"Wrote {path}", highlight=False)
+    Attacks.show(attacked)

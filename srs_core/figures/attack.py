@@ -10,11 +10,13 @@ from srs_core.smoothing.bounds import format_radius
 
 if TYPE_CHECKING:
     from srs_core.attacks.result import AttackResult
+    from srs_core.attacks.tables import AttackSummary
     from srs_core.smoothing.certificate import Certificate
 
-__all__ = ["OUTCOME_WORDS", "attempts_figure", "votes_change_figure"]
+__all__ = ["OUTCOME_WORDS", "attempts_figure", "success_figure", "votes_change_figure"]
 
 OUTCOME_WORDS = {"same": "attack failed", "undecided": "too close to tell", "changed": "attack won"}
+ATTACK_WORDS = {"PGD": "PGD on the plain model"}
 MARKERS = {"same": (BLUE, "circle"), "undecided": (GREY, "diamond"), "changed": (RED, "x")}
 
 
@@ -66,6 +68,26 @@ def attempts_figure(attempts: "Sequence[AttackResult]", certified: float, reach:
     figure.update_xaxes(range=[0, max([reach, *(1.05 * attempt.distance for attempt in attempts)])])
     figure.update_layout(legend={"y": 1.12}, showlegend=True, margin={"t": 60})
     return figure.update_yaxes(tickformat=".0%", range=[-0.04, 1.04])
+
+
+def success_figure(summaries: "Sequence[AttackSummary]", title: str = "times the certified radius") -> go.Figure:
+    """How often attacks won, by how far they were allowed to go; up to 1 is inside of the certificates."""
+    figure = go.Figure()
+    figure.add_vrect(x0=0, x1=1, fillcolor=translucent(GREEN, 0.15), line_width=0)
+    for attack in dict.fromkeys(summary.attack for summary in summaries):
+        those = [summary for summary in summaries if summary.attack == attack]
+        wins = [summary.certified_successes + summary.uncertified_successes for summary in those]
+        figure.add_scatter(
+            x=[summary.radius for summary in those],
+            y=[won / summary.pictures for won, summary in zip(wins, those, strict=True)],
+            customdata=[[won, summary.pictures] for won, summary in zip(wins, those, strict=True)],
+            mode="lines+markers",
+            name=ATTACK_WORDS.get(attack, f"Smooth-PGD, {attack}"),
+            hovertemplate="%{x:g}: won %{customdata[0]} of %{customdata[1]}",
+        )
+    style(figure, title, "attacks that won", height=340)
+    figure.update_xaxes(rangemode="tozero")
+    return figure.update_yaxes(tickformat=".0%", range=[-0.03, 1.03])
 
 
 def _shares(votes: Sequence[int]) -> list[float]:
