@@ -70,11 +70,11 @@ def parse_results(content: bytes, name: str, sidecar: bytes | None = None, path:
     missing = [column for column in USUAL_COLUMNS if column not in frame]
     if missing:
         raise ResultError(f"{where} is not a result file: it lacks the columns {', '.join(missing)}.")
+    if frame.empty:
+        raise ResultError(f"{where} has no rows yet.")
     numbers = [column for column in USUAL_COLUMNS if column != "time"]
     if frame[numbers].select_dtypes("number").shape[1] < len(numbers) or frame[numbers].isna().any(axis=None):
         raise ResultError(f"{where} is damaged: {', '.join(numbers)} must be numbers in every row.")
-    if frame.empty:
-        raise ResultError(f"{where} has no rows yet.")
     title = str(frame["setting"].iloc[0]) if "setting" in frame else name
     return Results(title, frame, _settings(sidecar), path)
 
