@@ -7,15 +7,11 @@ namespace {
 
 constexpr float epsilon = 1e-5f;
 
-// A vector of 16 floats is one register with AVX-512, two with AVX, four with NEON. A tile of the output
-// (pixels x vectors) is what a convolution keeps in registers while it sums.
+// A vector of 16 floats is one register with AVX-512, of which there are 32. A tile of the output (pixels x
+// vectors) is what a convolution keeps in registers while it sums.
 constexpr int lanes = 16;
-typedef float Vec __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
-#ifdef __AVX512F__
 constexpr int tile_vectors = 3, tile_registers = 24;
-#else
-constexpr int tile_vectors = 1, tile_registers = 6;
-#endif
+typedef float Vec __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 
 inline const Vec& at(const float* p) { return *reinterpret_cast<const Vec*>(p); }
 inline Vec& at(float* p) { return *reinterpret_cast<Vec*>(p); }

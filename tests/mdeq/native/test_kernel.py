@@ -2,6 +2,9 @@
 
 import copy
 import logging
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,7 +30,7 @@ def model() -> InferenceMDEQ:
                 value.uniform_(0.5, 2.0)
     model = for_inference(mdeq, compile=True)
     if not model.compiled:
-        pytest.skip("no C++ compiler works here")
+        pytest.skip("there is no C++ compiler or no AVX-512 here")
     return model
 
 
@@ -136,6 +139,17 @@ def test_a_large_layer_is_left_to_torch() -> None:
     assert not large.compiled
 
 
+def test_a_processor_without_wide_vectors_is_left_to_torch() -> None:
+    program = (
+        "from srs_core.mdeq.inference import for_inference; from srs_core.mdeq.network import MDEQ;"
+        "print(for_inference(MDEQ('small').eval()).compiled)"
+    )
+    environment = {**os.environ, "ATEN_CPU_CAPABILITY": "avx2", "PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.usefixtures("model")
 def test_without_a_compiler_torch_evaluates_and_the_log_says_why(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
