@@ -214,7 +214,13 @@ class Run:
             evaluations_by_phase=dict(self.evaluations),
             seconds=self.seconds,
             device=str(self.image.device),
-            versions={"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__},
+            versions={
+                "python": platform.python_version(),
+                "torch": torch.__version__,
+                "numpy": np.__version__,
+                # The two forms of a model agree only to rounding; within one process the form is fixed.
+                "form": "compiled" if getattr(self.model, "compiled", False) else "torch",
+            },
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
