@@ -87,23 +87,24 @@ def show_jobs() -> None:
     st.divider()
 
 
-def show_kept() -> None:
-    """Draw a result of the history that the visitor wants to see again."""
+def show_kept() -> bool:
+    """Draw a result of the history that the visitor wants to see again; says whether there is one."""
     kept = st.session_state.get("certify_kept")
     if not kept:
-        return
+        return False
     try:
         run = History().get(kept)
     except HistoryError as error:
         st.error(str(error))
-        return
+        return False
     if run is None:
         st.info("That certificate is not in the history any more.")
         st.session_state["certify_kept"] = ""
-        return
+        return False
     show_result(Result.from_run(run))
     st.button("Close this result", type="tertiary", on_click=close_kept)
     st.divider()
+    return True
 
 
 def close_kept() -> None:
@@ -150,8 +151,8 @@ def main() -> None:
             "with `python -m srs_core import-checkpoint`."
         )
         return
-    show_kept()
-    show_jobs()
+    if not show_kept():
+        show_jobs()
     st.subheader("1. The picture")
     sides = {card.name: card for card in cards}
     chosen_card = sides.get(st.session_state.get("certify_model", ""), cards[0])

@@ -116,6 +116,14 @@ def test_a_run_ends_with_two_certificates_that_are_kept(run_page, registry):
     again = run_page("certify", kept=kept[0].run)
     assert [metric.label for metric in again.metric] == labels
 
+    # The run itself and the kept result are the same; together they would be drawn twice.
+    both = run_page("certify", kept=kept[0].run, job=job.id)
+    assert not both.exception
+    assert [metric.label for metric in both.metric] == labels
+    button(both, "Close this result").click().run()
+    assert not both.exception
+    assert "kept" not in both.query_params
+
 
 @pytest.mark.parametrize(("mode", "method"), [("plain", "rs"), ("serialized", "srs")])
 def test_one_method_alone(run_page, registry, mode, method):
@@ -134,6 +142,26 @@ def test_the_same_link_gives_the_same_certificate(run_page, registry):
         finish(page, registry)
     first, second = (row.certificate for row in History().rows())
     assert (first.votes, first.radius, first.counts) == (second.votes, second.radius, second.counts)
+
+
+def test_two_visitors_wait_for_each_other_without_seeing_each_other(run_page, registry):
+    ann = run_page("certify", **{**QUICK, "n": 100_000, "picture": 0})
+    bob = run_page("certify", **QUICK)
+    button(ann, "Certify").click().run()
+    button(bob, "Certify").click().run()
+    try:
+        assert "waits its turn: 1 run is ahead of it" in texts(bob)
+        assert "frog" not in texts(ann.run())
+        assert ann.number_input(key="certify_n").value == 100_000
+        button(ann, "Cancel").click().run()
+        assert registry.wait(ann.query_params["job"], 120).state == "cancelled"
+        assert "was cancelled" in texts(ann.run())
+    finally:
+        registry.cancel(ann.query_params["job"])
+    bob, job = finish(bob, registry)
+    assert job.state == "done"
+    assert "frog" in "".join(element.value for element in bob.markdown)
+    assert [row.picture_name for row in History().rows()] == ["frog (CIFAR-10 test 333)"] * 2
 
 
 def test_a_failed_run_says_what_happened_and_keeps_the_settings(run_page, registry):
