@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.certify_run import jobs
 from pages.evaluate_run import About, ask_run, finished_results, watch
-from pages.widgets import require_frame
+from pages.widgets import model_cards, require_frame
 from srs_core.evaluate.results import Results, labels_of, parse_results, results_folder, shipped_results
 from srs_core.evaluate.summary_table import csv_table, latex_table, markdown_table, summarise
 from srs_core.evaluate.table import ResultError
@@ -193,8 +193,11 @@ def picture_table(results: list[Results]) -> None:
     pictures = pictures_of(each)
     frame = each.frame
     columns = ["idx", "label", "predict", "radius", "correct", "p_a", "p_m", "gap", "evaluations", "time"]
-    shown = frame[[name for name in columns if name in frame]].copy()
+    shown = frame[[name for name in columns if name in frame and frame[name].notna().any()]].copy()
     shown["correct"] = shown["correct"] == 1
+    names = class_names(each.model)
+    for column in ("label", "predict"):
+        shown[column] = [names.get(value, value) for value in shown[column]]
     if pictures:
         shown.insert(0, "picture", [thumbnail(pictures[i]) if i in pictures else None for i in frame["idx"]])
         st.caption("Click a row at its left edge to open the picture on the Certify page.")
@@ -208,7 +211,7 @@ def picture_table(results: list[Results]) -> None:
             "p_a": st.column_config.NumberColumn("p_A", format="%.4f", help="Lower bound on the share of votes."),
             "p_m": st.column_config.NumberColumn(format="%.4f", help="Bound on the share of votes not confirmed."),
             "gap": st.column_config.NumberColumn(format="%.4f", help="The bound minus the true mismatch."),
-            "predict": st.column_config.NumberColumn(help="-1 where nothing could be certified."),
+            "predict": st.column_config.Column(help="-1, or “abstains”, where nothing could be certified."),
         },
         on_select="rerun",
         selection_mode="single-row",
@@ -220,6 +223,12 @@ def picture_table(results: list[Results]) -> None:
             open_on_certify(index, pictures[index], each.model)
         else:
             st.info(f"Picture {index} itself is not here, so it cannot be opened; upload it on the Certify page.")
+
+
+def class_names(model: str) -> dict[int, str]:
+    """The names of a model's classes by their number, and of abstaining; empty for a model that is not here."""
+    classes = next((card.classes for card in model_cards() if card.name == model), ())
+    return dict(enumerate(classes)) | {-1: "abstains"} if classes else {}
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
@@ -248,12 +257,11 @@ def thumbnail(image: "Tensor") -> str:
 
 def open_on_certify(index: int, image: "Tensor", model: str) -> None:
     """Hand the picture over to the Certify page, as one of the visitor's own, and go there."""
-    from srs_core import available_models
     from srs_core.images import to_png
 
     st.session_state["certify_source"] = "own"
     st.session_state["certify_own"] = {f"test picture {index}.png": to_png(image)}
-    if model in {card.name for card in available_models()}:
+    if model in {card.name for card in model_cards()}:
         st.session_state["certify_model"] = model
     st.switch_page("pages/certify.py")
 

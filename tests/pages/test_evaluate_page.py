@@ -155,6 +155,6 @@ def test_a_click_on_a_row_opens_the_picture_on_the_certify_page(site, kept):
     table = page.get_by_test_id("stDataFrame").last
     table.scroll_into_view_if_needed()
     # The second row's left edge: below the header, in the column that chooses rows.
-    table.locator("canvas").first.click(position={"x": 16, "y": 35 + 44 + 22})
+    table.locator(".dvn-scroller").click(position={"x": 16, "y": 35 + 44 + 22})
     expect(page.get_by_role("heading", name="Certify a picture")).to_be_visible()
     expect(page.get_by_text("test picture 333.png")).to_be_visible()
