@@ -58,7 +58,7 @@ class Cluster:
         try:
             resources = ray.cluster_resources()
             gpus = int(resources.get("GPU", 0))
-            slots = self.workers or max(gpus or int(resources.get("CPU", 1)) // self.threads, 1)
+            slots = max(gpus or int(resources.get("CPU", 1)) // self.threads, 1)
             # Twice as many as there are workers, so that none waits for the driver to write a row.
             most = self.workers or 2 * slots
             work = ray.remote(_work).options(num_cpus=self.threads, num_gpus=1 if gpus else 0, max_retries=RETRIES)
