@@ -4,7 +4,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from srs_core.smoothing.predict import predict
+from srs_core.smoothing.predict import predict, predict_stream
 from srs_core.smoothing.settings import Settings
 from srs_core.smoothing.stream import certify
 
@@ -35,3 +35,12 @@ class Coin:
 
 def test_a_tie_is_left_open() -> None:
     assert predict(Coin(), torch.zeros(3, 2, 2), Settings(method="rs", sigma=0.5, n=400)).class_index is None
+
+
+def test_the_stream_counts_batch_by_batch_and_ends_with_the_answer(
+    make_tiny: Callable[[], object], picture: Tensor
+) -> None:
+    settings = Settings(method="rs", sigma=0.5, n=100, batch_size=40)
+    answers = list(predict_stream(make_tiny(), picture, settings))
+    assert [sum(answer.votes) for answer in answers] == [40, 80, 100]
+    assert answers[-1] == predict(make_tiny(), picture, settings)
