@@ -37,7 +37,7 @@ def planar_model() -> "PlanarDEQ":
     return load_planar()
 
 
-@st.cache_resource(show_spinner="Asking the model about 130,000 points …", max_entries=8)
+@st.cache_resource(show_spinner="Asking the model about 73,000 points …", max_entries=8)
 def brute_force(sigma: float) -> "PlaneMap":
     """What f and g answer everywhere, at this noise."""
     from srs_core.planar_map import plane_map
@@ -107,7 +107,7 @@ def ask_settings() -> tuple[Settings, Settings]:
     n = columns[1].select_slider(
         "Votes",
         (500, 1000, 2000, 5000, 10_000),
-        5000,
+        2000,
         key="n",
         help="Noisy copies that are classified, N.",
         **bound,
@@ -177,7 +177,7 @@ def radius_metrics(rs: "Certificate", srs: "Certificate", ideal: float, truth: "
         help="Distance to the nearest point where the smoothed model g answers differently, by looking everywhere.",
         border=True,
     )
-    columns[3].caption("found by brute force on 130,000 points")
+    columns[3].caption("found by brute force on 73,000 points")
 
 
 def verdict(name: str, rs: "Certificate", srs: "Certificate", true: float) -> None:

@@ -18,7 +18,7 @@ from srs_core.solvers import solve
 
 __all__ = ["LARGEST_SIGMA", "PlaneMap", "TrueRadius", "plane_map", "standard_regions"]
 
-LOW, HIGH, CELLS_PER_UNIT = -1.0, 2.0, 120
+LOW, HIGH, CELLS_PER_UNIT = -1.0, 2.0, 90
 REACH = 5.0
 """Noise further away than this many sigmas (one draw in 270,000) is left out of the average."""
 
@@ -78,7 +78,7 @@ class PlaneMap:
         """How far a point can move before g changes its answer, found by looking everywhere.
 
         The grid shows between which neighbours g's lead over the other classes changes its sign; the change is
-        placed between them in proportion. The error is far below a cell, which is 1/120.
+        placed between them in proportion. The error is far below a cell, which is 1/90.
         """
         label = int(self.share_at(x, y).argmax())
         lead = self.shares[label] - np.delete(self.shares, label, axis=0).max(axis=0)

@@ -6,7 +6,7 @@ import torch
 from scipy.stats import norm
 
 from srs_core.planar import load_planar
-from srs_core.planar_map import HIGH, LOW, PlaneMap, plane_map, standard_regions
+from srs_core.planar_map import CELLS_PER_UNIT, HIGH, LOW, PlaneMap, plane_map, standard_regions
 from srs_core.smoothing.settings import Settings
 from srs_core.smoothing.stream import certify
 
@@ -30,15 +30,15 @@ def plane(regions) -> PlaneMap:
 
 def half_planes(place: float, sigma: float) -> PlaneMap:
     """A plane with class 0 left of x = place and class 1 right of it."""
-    axis = np.linspace(LOW, HIGH, 361)
+    axis = np.linspace(LOW, HIGH, round((HIGH - LOW) * CELLS_PER_UNIT) + 1)
     regions = np.where(axis < place, 0, 1)[None, :].repeat(len(axis), axis=0)
     return plane_map(regions, sigma)
 
 
 @pytest.mark.parametrize("x", [0.1, 0.4, 0.9])
 def test_a_straight_border_is_found_and_the_theorem_is_exact_there(x):
-    # The border lies halfway between two grid points: 0.5 - 1/240.
-    border, sigma = 0.5 - 1 / 240, 0.1
+    # The border lies halfway between two grid points.
+    border, sigma = 0.5 - 0.5 / CELLS_PER_UNIT, 0.1
     plane = half_planes(0.5 - 1e-9, sigma)
     truth = plane.true_radius(x, 0.37)
     assert truth.radius == pytest.approx(abs(x - border), abs=1e-3)
@@ -85,8 +85,10 @@ def test_a_close_up_shows_the_same_plane(plane, model):
     close = plane.close_up(model, (0.2, 0.4, 0.5, 0.7), "anderson", 30, cells=24)
     assert close.regions.shape == (25, 25)
     # Every point of this finer grid that is also one of the large grid must agree with it.
-    rows, columns = ((np.array([0.5, 0.6, 0.7]) + 1) * 120).round(), ((np.array([0.2, 0.3, 0.4]) + 1) * 120).round()
-    coarse = np.ix_(rows.astype(int), columns.astype(int))
+    rows, columns = (
+        ((np.array(places) - LOW) * CELLS_PER_UNIT).round().astype(int) for places in ((0.5, 0.6, 0.7), (0.2, 0.3, 0.4))
+    )
+    coarse = np.ix_(rows, columns)
     assert (close.regions[::12, ::12] == plane.regions[coarse]).all()
     assert close.shares[:, ::12, ::12] == pytest.approx(plane.shares[:, coarse[0], coarse[1]], abs=1e-9)
 

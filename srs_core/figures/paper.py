@@ -58,7 +58,7 @@ def speed_map(timings: Sequence[Timing]) -> go.Figure:
             hovertemplate="%{text}: radius %{y:.2f} in %{x:.2f} s<extra></extra>",
         )
     style(figure, "seconds an image (A100, logarithmic)", "average certified radius", height=380)
-    figure.update_xaxes(type="log", dtick="D2")
+    figure.update_xaxes(type="log", tickvals=(0.25, 0.5, 1, 2, 5, 10, 20, 50, 100))
     return figure.update_yaxes(rangemode="tozero")
 
 
@@ -111,7 +111,9 @@ def attack_success_bars(rows: Sequence[AttackSuccess], variant: str, attack: str
         ("not certified", RED, [row.uncertified_percent for row in chosen]),
         ("certified", GREEN, [row.certified_percent for row in chosen]),
     ):
-        figure.add_bar(x=radii, y=values, name=name, marker={"color": colour}, text=values, textposition="outside")
+        figure.add_bar(
+            x=radii, y=values, name=name, marker={"color": colour}, texttemplate="%{y:d} %", textposition="outside"
+        )
     style(figure, "radius of the attack", "attacks that succeeded (%)", height=340)
     figure.update_xaxes(type="category")
     return figure.update_layout(barmode="group")
