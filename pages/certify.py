@@ -50,6 +50,7 @@ def start(inputs: Inputs, pictures: list[Chosen]) -> None:
     st.session_state["certify_job"] = ",".join(ids)
     st.session_state["certify_shown"] = ids[0]
     st.session_state["certify_kept"] = ""
+    st.session_state["certify_scroll"] = True
     st.rerun()
 
 
@@ -142,6 +143,11 @@ def main() -> None:
     require_frame()
     complaints = load_address("certify", READERS)
     st.title("Certify a picture")
+    scroll = st.empty()
+    if st.session_state.pop("certify_scroll", False):
+        # The button is below and the run appears above: bring the visitor to it.
+        script = "<script>document.querySelector('[data-testid=stMain]').scrollTo({top: 0});</script>"
+        scroll.html(script, unsafe_allow_javascript=True)
     for complaint in complaints:
         st.warning(complaint)
     cards = model_cards()

@@ -45,7 +45,7 @@ def main() -> None:
     st.subheader("Where to go")
     with st.container(horizontal=True, gap="small"):
         for name, title, words in LINKS:
-            with st.container(border=True, width=300, height="stretch"):
+            with st.container(border=True, width=262, height="stretch"):
                 st.page_link(f"pages/{name}.py", label=f"**{title}**")
                 st.caption(words)
     st.subheader("Models on the shelf")

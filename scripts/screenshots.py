@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "docs" / "screenshots"
 sys.path.insert(0, str(ROOT))
-RUN = "n=200&audit=100&steps=3&n0=20&batch_size=10&picture=0&seed=1"
+RUN = "n=100&audit=50&steps=3&n0=20&batch_size=10&picture=0&seed=1"
 PATIENCE = 600_000
 
 
@@ -90,7 +90,7 @@ def certify(browser: Browser, address: str) -> str:
     page.get_by_role("button", name="Certify", exact=True).click()
     page.get_by_text("Voting: ").first.wait_for()
     page.wait_for_timeout(4000)
-    save(page, "certify-running", tallest=900)
+    save(page, "certify-running", tallest=1000)
     page.get_by_role("button", name="Report (HTML)").wait_for()
     settle(page)
     result = page.url.split("?", 1)[1]

@@ -88,6 +88,7 @@ def test_a_hostile_file_is_refused_in_words_and_nothing_is_lost(site):
 def test_live_values_change_in_charts_that_stay_and_survive_page_switch_and_reload(site):
     page = site.open(LONG)
     start(page)
+    expect(page.get_by_text("Certifying")).to_be_in_viewport()
     counter = page.get_by_text(" of 20,000 votes").first
     expect(counter).to_contain_text("Voting")
     chart = page.get_by_test_id("stVegaLiteChart").last
