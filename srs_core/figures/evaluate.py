@@ -34,7 +34,8 @@ def accuracy_figure(
     accuracy on all pictures of the kind.
     """
     figure = go.Figure()
-    for colour, (name, frame) in zip(_colours(len(frames)), frames.items(), strict=True):
+    for name, frame in frames.items():
+        colour = _colour(name, list(frames))
         radii = np.unique(np.concatenate([[0.0], frame.loc[frame["correct"] == 1, "radius"].to_numpy()]))
         # The accuracy falls just at each picture's radius: the share above it holds from there to the next.
         shares = certified_accuracy(frame, radii)
@@ -71,18 +72,25 @@ def accuracy_figure(
     return figure.update_yaxes(tickformat=".0%", range=[0, 1]).update_xaxes(rangemode="tozero")
 
 
-def histogram_figure(values: Mapping[str, NDArray[np.float64]], title: str, percent: bool = False) -> go.Figure:
-    """How a number is spread over the pictures, side by side for each setting, in the same bins."""
+def histogram_figure(
+    values: Mapping[str, NDArray[np.float64]], title: str, percent: bool = False, among: Sequence[str] = ()
+) -> go.Figure:
+    """How a number is spread over the pictures, side by side for each setting, in the same bins of a round width.
+
+    A setting has the colour of its place `among` all settings, so that it is the same in every figure.
+    """
     figure = go.Figure()
     everything = np.concatenate(list(values.values()))
-    low, high = float(everything.min()), float(everything.max())
-    width = (high - low) / 15 or 0.01
-    for colour, (name, each) in zip(_colours(len(values)), values.items(), strict=True):
+    width = _round_width(float(np.ptp(everything)))
+    low, high = (
+        float(f(edge / width)) * width for f, edge in ((np.floor, everything.min()), (np.ceil, everything.max()))
+    )
+    for name, each in values.items():
         figure.add_histogram(
             x=each,
             name=name,
             xbins={"start": low, "end": high + width, "size": width},
-            marker_color=colour,
+            marker_color=_colour(name, among or list(values)),
             hovertemplate="%{x}: %{y} pictures",
         )
     style(figure, title, "pictures", height=300)
@@ -90,11 +98,13 @@ def histogram_figure(values: Mapping[str, NDArray[np.float64]], title: str, perc
     return figure.update_xaxes(tickformat=".1%" if percent else None)
 
 
-def radius_figure(frames: Mapping[str, pd.DataFrame], base: pd.DataFrame, base_name: str) -> go.Figure:
+def radius_figure(
+    frames: Mapping[str, pd.DataFrame], base: pd.DataFrame, base_name: str, among: Sequence[str] = ()
+) -> go.Figure:
     """Each picture's radius against its radius by the base; on the line both certify the same."""
     figure = go.Figure()
     largest = float(base["radius"].max())
-    for colour, (name, frame) in zip(_colours(len(frames)), frames.items(), strict=True):
+    for name, frame in frames.items():
         both = frame.merge(base, on="idx", suffixes=("", "_base"))
         figure.add_scatter(
             x=both["radius_base"],
@@ -102,7 +112,7 @@ def radius_figure(frames: Mapping[str, pd.DataFrame], base: pd.DataFrame, base_n
             customdata=both["idx"],
             name=name,
             mode="markers",
-            marker={"color": translucent(colour, 0.7), "size": 7},
+            marker={"color": translucent(_colour(name, among or list(frames)), 0.7), "size": 7},
             hovertemplate="picture %{customdata}: %{x:.3f} → %{y:.3f}",
         )
         largest = max(largest, float(frame["radius"].max()))
@@ -123,18 +133,26 @@ def figures_of(results: Sequence[Results]) -> dict[str, go.Figure]:
         }
         values = {name: each for name, each in values.items() if len(each)}
         if values:
-            figures[heading] = histogram_figure(values, EXPLAINED[column], percent)
+            figures[heading] = histogram_figure(values, EXPLAINED[column], percent, list(labelled))
     bases = {name: find_base(r, results) for name, r in labelled.items()}
     against = {name: (labelled[name], base) for name, base in bases.items() if base is not None}
     if against:
         differences = {name: relative_radius_differences(r.frame, base.frame) for name, (r, base) in against.items()}
-        figures["Relative radius differences"] = histogram_figure(differences, EXPLAINED["rrd"], percent=True)
+        figures["Relative radius differences"] = histogram_figure(differences, EXPLAINED["rrd"], True, list(labelled))
     for base in dict.fromkeys(base for _, base in against.values()):
         frames = {name: r.frame for name, (r, own) in against.items() if own is base}
         title = next(name for name, r in labelled.items() if r is base)
-        figures[f"Radii against {title}"] = radius_figure(frames, base.frame, title)
+        figures[f"Radii against {title}"] = radius_figure(frames, base.frame, title, list(labelled))
     return figures
 
 
-def _colours(number: int) -> list[str]:
-    return [COLORWAY[place % len(COLORWAY)] for place in range(number)]
+def _colour(name: str, among: Sequence[str]) -> str:
+    return COLORWAY[list(among).index(name) % len(COLORWAY)]
+
+
+def _round_width(spread: float) -> float:
+    """A bin width of 1, 2 or 5 times a power of ten that cuts the spread into 8 to 20 bins."""
+    if spread <= 0:
+        return 0.01
+    power = 10.0 ** np.floor(np.log10(spread / 20))
+    return float(next(power * factor for factor in (1, 2, 5, 10) if power * factor * 20 >= spread))
