@@ -74,7 +74,7 @@ def distance_bars(distances: Mapping[str, NDArray[np.float64]]) -> go.Figure:
         insidetextanchor="start",
         hovertemplate="%{y}: %{x:.3f}<extra></extra>",
     )
-    style(figure, "distance to the copy's own fixed point (1 = its size)", height=260)
+    style(figure, "relative distance to the fixed point", height=260)
     return figure.update_layout(showlegend=False, margin={"t": 8})
 
 
