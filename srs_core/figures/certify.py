@@ -58,12 +58,13 @@ def radii_figure(
             orientation="h",
             marker_color=[colour for _, _, colour in bars],
             text=[format_radius(radius) if radius else "no certificate" for _, radius, _ in bars],
-            textposition="auto",
+            textposition="outside",  # inside, no one colour is readable on all bars in light and dark
+            cliponaxis=False,
             hovertemplate="%{y}: %{text}<extra></extra>",
         )
     )
     style(figure, "certified radius (L2 distance)", "", height=110 + 50 * len(bars))
-    return figure.update_xaxes(rangemode="tozero")
+    return figure.update_xaxes(range=[0, 1.25 * max(0.01, *(radius for _, radius, _ in bars))])
 
 
 def _names_and_colours(certificates: Sequence[Certificate], names: Sequence[str] | None) -> list[tuple[str, str]]:
