@@ -38,7 +38,7 @@ def main() -> None:
     options = parser.parse_args()
     ray = import_ray()
     Cluster("local", workers=2).connect(ray)
-    parts = name_parts([Settings(sigma=0.25, steps=3, n=options.n, n0=20, audit=options.n // 5)])
+    parts = name_parts([Settings(sigma=0.25, steps=3, n=options.n, n0=20, audit=options.n // 3)])
     selection = Selection(stop=options.pictures)
     evaluation = Evaluation(load_model(options.model, "cpu"), selection.of(gallery()), selection, parts)
     short = Selection(stop=2)

@@ -120,7 +120,8 @@ def _finished(ray: Any, pending: dict[Any, int]) -> Iterator[Step]:
         try:
             rows = ray.get(reference)
         except ray.exceptions.RayTaskError as error:
-            raise error.as_instanceof_cause() from None
+            # The cause as it was, and not Ray's text about it, which is a page long.
+            raise error.cause from None
         except ray.exceptions.RayError as error:
             raise RayError(
                 f"Picture {index} could not be certified: its worker was lost {RETRIES + 1} times in a row "

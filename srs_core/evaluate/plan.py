@@ -10,6 +10,7 @@ from typing import Any
 
 from srs_core.data import Dataset
 from srs_core.model import Model
+from srs_core.smoothing.estimate import check_feasible
 from srs_core.smoothing.settings import Settings
 
 __all__ = ["Evaluation", "Part", "Selection", "base_of", "fingerprint", "name_parts", "result_path", "to_run"]
@@ -55,6 +56,9 @@ class Evaluation:
         twice = [name for name, count in Counter(part.name for part in self.parts).items() if count > 1]
         if twice:
             raise ValueError(f"Two settings are called {twice[0]!r}; give each a name of its own.")
+        for part in self.parts:
+            if part.settings.method != "auto":  # whose numbers a pilot chooses, picture by picture
+                check_feasible(part.settings)
 
     def identity(self, part: Part) -> dict[str, Any]:
         """All that the rows of one part depend on, by the names that the user knows."""

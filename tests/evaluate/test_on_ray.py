@@ -105,7 +105,7 @@ def test_a_stopped_driver_goes_on_where_it_was(make_evaluation, tmp_path, withou
 @pytest.mark.usefixtures("cluster")
 def test_an_error_in_a_worker_is_the_drivers_error(make_evaluation, tmp_path):
     evaluation = replace(make_evaluation({"steps": 2}), model=Failing())
-    with pytest.raises(ValueError, match=r"No answer for 2 pixels\."):
+    with pytest.raises(ValueError, match=r"^No answer for 2 pixels\.$"):
         evaluate(evaluation, {"SRS-MDEQ-2A": tmp_path / "remote.tsv"}, Cluster("local"))
 
 

@@ -65,6 +65,11 @@ def test_an_evaluation_refuses_namesakes_and_nothing(make_evaluation):
         Evaluation(good.model, good.dataset, good.selection, (Part("twice", Settings()), Part("twice", Settings())))
 
 
+def test_settings_that_can_certify_nothing_are_refused_at_once(make_evaluation):
+    with pytest.raises(ValueError, match="no certificate is possible"):
+        make_evaluation({"method": "rs"}, {"steps": 2, "audit": 2})
+
+
 def test_the_identity_changes_with_whatever_rows_depend_on(make_evaluation):
     def identity(*settings, **options):
         evaluation = make_evaluation(*settings, **options)
