@@ -104,7 +104,7 @@ def ask_view() -> View:
         0.05,
         1.0,
         cards[model].sigma or 0.25,
-        0.05,
+        0.01,
         key="noise_level",
         help="Its standard deviation, σ; pixels go from 0 to 1. The model was trained with the default.",
         **BOUND,

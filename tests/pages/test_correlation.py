@@ -63,7 +63,7 @@ def test_impossible_mismatches_are_cut_off_with_a_word(run_page):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_in_a_browser_parts_change_and_the_simulation_is_live(site, dark):
+def test_in_a_browser_parts_change_and_certificates_are_counted(site, dark):
     page = site.open("/correlation?votes=1000&audited=100", dark=dark)
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
     page.get_by_role("radio", name="What goes wrong").click()
