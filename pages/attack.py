@@ -8,6 +8,7 @@ import streamlit as st
 from pages.attack_result import show_attacks
 from pages.attack_run import AttackJob, submit_attack, watch_attack
 from pages.attack_settings import METHODS, READERS, ask_strength, number, seed_defaults
+from pages.attack_studies import show_studies
 from pages.certify_pictures import Chosen, choose_pictures
 from pages.certify_run import cancel_or_wait, jobs, submit, watch
 from pages.certify_settings import Inputs
@@ -234,6 +235,7 @@ def main() -> None:
         if attempts:
             st.subheader("3. What happened")
             show_attacks(result, attempts, reach_of(result.certificates[0].radius))
+    show_studies()
     store_address("attack", address())
 
 

@@ -138,6 +138,24 @@ def test_without_models_the_page_says_how_to_get_one(run_page, monkeypatch, tmp_
     assert "srs_core train" in texts(page)
 
 
+def test_a_kept_study_is_drawn_with_what_it_found(run_page, monkeypatch, tmp_path):
+    from pages import attack_studies
+
+    rows = [
+        "idx label clean_answer certified_radius attack radius outcome answer distance votes_left steps seconds",
+        "0 3 3 0.4 m=16 0.2 same 3 0.2 0.9 20 1.0",
+        "0 3 3 0.4 m=16 0.8 changed 5 0.8 0.1 20 1.0",
+    ]
+    (tmp_path / "some-model.tsv").write_text("".join(row.replace(" ", "\t") + "\n" for row in rows))
+    monkeypatch.setattr(attack_studies, "STUDIES", tmp_path)
+    page = run_page("attack", **QUICK)
+    assert not page.exception
+    assert "some-model" in texts(page)
+    assert "1 certified pictures, 2 attacks. No attack won inside of a certificate." in texts(page)
+    (line,) = (trace for trace in traces(page, 0) if trace.get("mode") == "lines+markers")
+    assert (line["x"], line["y"]) == ([0.5, 2.0], [0.0, 1.0])
+
+
 def test_in_a_browser_from_the_certificate_to_the_attacked_picture(site):
     """On a phone, in the dark: the narrowest way through the whole page."""
     width = 390
