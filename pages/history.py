@@ -58,7 +58,12 @@ def filtered(history: History) -> list[Row]:
         persist_state="session",
     )
     least = radius.number_input(
-        "Radius at least", min_value=0.0, step=0.05, key="history_radius", persist_state="session", help="R"
+        "Radius at least",
+        min_value=0.0,
+        step=0.05,
+        key="history_radius",
+        persist_state="session",
+        help="R, an L2 distance.",
     )
     return history.rows(
         text, model=None if name == "all" else name, method=None if kind == "all" else kind, least_radius=least
