@@ -1,6 +1,6 @@
 """Measure how evaluation scales out: the throughput of two one-thread Ray workers against that of one.
 
-    python scripts/bench_ray.py --model prototype-small-0.25 --pictures 8
+    python scripts/bench_ray.py --model cifar10-small-0.25 --pictures 8
 
 Workers are started, and have their model, before the clock runs. The claim is a factor of at least 1.7 on two idle
 cores; on a busy machine the factor says more about its other work than about this program.
@@ -32,7 +32,7 @@ def seconds(evaluation: Evaluation, workers: int, folder: Path) -> float:
 def main() -> None:
     """Run the same pictures with one worker and with two, and print both times and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="prototype-small-0.25")
+    parser.add_argument("--model", default="cifar10-small-0.25")
     parser.add_argument("--pictures", type=int, default=8)
     parser.add_argument("--n", type=int, default=200)
     options = parser.parse_args()

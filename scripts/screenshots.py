@@ -68,6 +68,7 @@ def settle(page: Page) -> None:
     """Wait until nothing runs and the charts are drawn."""
     page.wait_for_timeout(1500)
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+    page.wait_for_function("document.querySelectorAll('[data-testid=stSkeleton]').length === 0")
     page.wait_for_timeout(1500)
 
 

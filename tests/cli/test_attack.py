@@ -9,7 +9,7 @@ from srs_core.smoothing.certificate import Certificate
 
 Run = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parents[2]
-MODEL = ["--model", "prototype-small-0.25", "--device", "cpu"]
+MODEL = ["--model", "cifar10-small-0.25", "--device", "cpu"]
 QUICK = [
     *(*MODEL, "--n", "48", "--n0", "16", "--audit", "24", "--batch-size", "16", "--reference-steps", "8"),
     *("--samples", "2", "--steps", "2"),

@@ -11,7 +11,7 @@ from srs_core.smoothing.certificate import Certificate
 from srs_core.smoothing.estimate import verify
 
 ROOT = Path(__file__).parents[2]
-MODEL = ["--model", "prototype-small-0.25", "--device", "cpu"]
+MODEL = ["--model", "cifar10-small-0.25", "--device", "cpu"]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 QUICK = [*MODEL, "--n", "48", "--n0", "16", "--audit", "24", "--batch-size", "16", "--reference-steps", "8"]
 

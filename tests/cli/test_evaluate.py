@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from srs_core.cli import app
 
 QUICK = (
-    *("evaluate", "--model", "prototype-small-0.25", "--data", "gallery", "--stop", "2", "--device", "cpu"),
+    *("evaluate", "--model", "cifar10-small-0.25", "--data", "gallery", "--stop", "2", "--device", "cpu"),
     *("--reference-steps", "2", "--n", "16", "--n0", "4", "--audit", "8", "--alpha", "0.2", "--batch-size", "8"),
 )
 

@@ -6,7 +6,7 @@ from srs_core.attacks.study import read_rows
 
 Run = Callable[..., tuple[int, str, str]]
 QUICK = [
-    *("--model", "prototype-small-0.25", "--device", "cpu", "--data", "gallery", "--first", "3", "--stop", "5"),
+    *("--model", "cifar10-small-0.25", "--device", "cpu", "--data", "gallery", "--first", "3", "--stop", "5"),
     *("--method", "rs", "--steps", "4", "--n", "24", "--n0", "8", "--alpha", "0.1"),
     *("--attack", "0", "--attack-radius", "0.05", "--attack-radius", "0.1", "--attack-n", "24"),
 ]

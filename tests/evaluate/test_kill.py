@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 KILLS = 10
 PICTURES = 20
 OPTIONS = (
-    f"evaluate --model prototype-small-0.25 --data gallery --stop {PICTURES} --method rs --method srs --steps 1 "
+    f"evaluate --model cifar10-small-0.25 --data gallery --stop {PICTURES} --method rs --method srs --steps 1 "
     "--reference-steps 2 --n 16 --n0 4 --audit 8 --alpha 0.2 --batch-size 8 --threads 1 --seed 3 --out"
 )
 FILES = ("MDEQ-2A", "SRS-MDEQ-1A")

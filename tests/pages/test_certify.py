@@ -221,7 +221,7 @@ def test_the_settings_of_a_kept_run_can_be_read_back(run_page, make_certificate)
     plain = query_of([make_certificate(method="rs")])
     assert plain["run"] == "plain"
     assert "audit" not in plain
-    page = run_page("certify", **{**both, "model": "prototype-small-0.25"})
+    page = run_page("certify", **{**both, "model": "cifar10-small-0.25"})
     assert page.number_input(key="certify_n").value == 1200
 
 

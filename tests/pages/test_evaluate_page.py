@@ -21,7 +21,7 @@ def kept(tmp_path: Path) -> Path:
     """A folder with results of two settings on five gallery pictures."""
     folder = tmp_path / "results"
     for name, method, steps, factor in (("MDEQ-30A", "rs", 30, 1.0), ("SRS-MDEQ-3A", "srs", 3, 0.8)):
-        settings = {"model": "prototype-small-0.25", "sigma": 0.25, "method": method, "steps": steps}
+        settings = {"model": "cifar10-small-0.25", "sigma": 0.25, "method": method, "steps": steps}
         identity = {**settings, "data": "CIFAR-10 gallery"}
         with Table(folder / f"results-{name}.tsv", name, identity, {}) as table:
             for position, sample in zip(range(5), gallery(), strict=False):
@@ -55,7 +55,7 @@ def _row(index: int, label: int, setting: str, radius: float) -> Row:
         equal_cost_radius=0.9 * radius if serialized else None,
         seed=1,
         setting=setting,
-        model="prototype-small-0.25",
+        model="cifar10-small-0.25",
         sigma=0.25,
     )
 
@@ -131,7 +131,7 @@ def test_a_usual_file_from_elsewhere_is_shown_and_junk_is_refused(draw):
 def test_a_small_evaluation_runs_in_the_background(draw):
     test = draw()
     test.button_group(key="evaluate_source").set_value("run").run()
-    test.selectbox(key="evaluate_model").set_value("prototype-small-0.25")
+    test.selectbox(key="evaluate_model").set_value("cifar10-small-0.25")
     test.slider(key="evaluate_pictures").set_value(2)
     test.select_slider(key="evaluate_votes").set_value(100)
     test.button(key="evaluate_go").click().run()

@@ -18,7 +18,7 @@ def test_home_says_what_this_is_and_where_to_go(run_page):
 
 
 def test_the_shelf_shows_what_a_card_says(run_page, monkeypatch, tmp_path):
-    name = "prototype-small-0.25"
+    name = "cifar10-small-0.25"
     shutil.copy(ROOT / "checkpoints" / f"{name}.safetensors", tmp_path)
     card = json.loads((ROOT / "checkpoints" / f"{name}.json").read_text())
     card["measured"] = {

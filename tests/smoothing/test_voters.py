@@ -14,7 +14,7 @@ STEPS = Settings(tol=0.0, steps=2, warm_up_steps=4, reference_steps=4, n=1_000, 
 @pytest.mark.parametrize("start", ["previous", "mean", "zero"])
 def test_the_engine_makes_no_tensor_on_another_device(solver: str, start: str) -> None:
     """On torch's meta device an operation that meets a tensor of the CPU fails, as it would on CUDA."""
-    model = load_model("prototype-small-0.25", "cpu").to("meta")
+    model = load_model("cifar10-small-0.25", "cpu").to("meta")
     settings = STEPS.with_(solver=solver, start=start)
     picture = torch.zeros(3, 32, 32, device="meta")
     copies = NoisyCopies(picture, 0.25, 0, Purpose.ESTIMATION)
