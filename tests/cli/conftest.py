@@ -29,6 +29,11 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return run
 
 
+def hear_interrupts() -> None:
+    """Listen to SIGINT again in a child, which inherits that a pytest in the background ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def interrupt() -> Callable[..., tuple[int, str, str]]:
     """A command in a process of its own, interrupted once its progress bar shows a word; what `run` gives."""
@@ -40,6 +45,7 @@ def interrupt() -> Callable[..., tuple[int, str, str]]:
             env={**os.environ, "OMP_NUM_THREADS": "1", "FORCE_COLOR": "1"},  # FORCE_COLOR draws the bar
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            preexec_fn=hear_interrupts,
         )
         assert process.stderr is not None
         seen = b""

@@ -28,7 +28,14 @@ def archive(tmp_path: Path) -> Path:
 
 def train(*arguments: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "srs_core", "train", *map(str, arguments)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    return subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        # A pytest that runs in the background ignores SIGINT, which children would inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
 
 
 def step_of(run: Path) -> int:
