@@ -14,7 +14,10 @@ from srs_core.cli.app import app, errors, print_json
 def models(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")] = False,
 ) -> None:
-    """List the models there are: name, size, noise level and measured accuracy."""
+    """List the models there are: name, size, noise level, and what their cards say was measured.
+
+    The cards, beside the weights in the checkpoint folder, also tell how each model was trained; --json prints them.
+    """
     from srs_core.mdeq.checkpoints import available_models, checkpoint_folder
 
     cards = available_models()
@@ -24,15 +27,16 @@ def models(
     if not cards:
         errors.print(f"There is no checkpoint in {checkpoint_folder()}. Train one, or import one.", style="yellow")
         return
-    table = Table("name", "variant", "sigma", "noisy accuracy", "made by")
+    table = Table("name", "size", "noise in training", "accuracy under noise", "residual after 30 steps")
     for card in cards:
         accuracy = card.measured.get("noisy_accuracy")
+        residuals = {entry["steps"]: entry["residual"] for entry in card.measured.get("cold", [])}
         table.add_row(
             card.name,
             card.variant,
             "not stated" if card.sigma is None else f"{card.sigma:g}",
             "not measured" if accuracy is None else f"{100 * accuracy:.1f} %",
-            str(card.training.get("command") or card.training.get("imported_from") or "not stated"),
+            f"{residuals[30]:.1g}" if 30 in residuals else "not measured",
         )
     Console().print(table)
 
