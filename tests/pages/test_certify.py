@@ -21,6 +21,7 @@ QUICK = {
     "batch_size": 8,
     "picture": 333,
     "seed": 3,
+    "sigma": 0.25,
 }
 
 

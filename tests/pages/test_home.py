@@ -34,7 +34,7 @@ def test_the_shelf_shows_what_a_card_says(run_page, monkeypatch, tmp_path):
     assert shown["Right under noise"] == "65.4%"
     assert shown["Distance to fixed point"] == "0.0012"
     assert shown["Quick answers that differ"] == "4.6%"
-    assert shown["Noise in training"] == "0.25"
+    assert shown["Noise in training"] == f"{card['sigma']:g}"
 
 
 def test_an_empty_shelf_says_how_to_fill_it(run_page, monkeypatch, tmp_path):
