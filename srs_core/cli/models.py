@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from srs_core.cli.app import app, errors, print_json
 
@@ -27,7 +27,8 @@ def models(
     if not cards:
         errors.print(f"There is no checkpoint in {checkpoint_folder()}. Train one, or import one.", style="yellow")
         return
-    table = Table("name", "size", "noise in training", "accuracy under noise", "residual after 30 steps")
+    name = Column("name", no_wrap=True)
+    table = Table(name, "size", "noise in training", "accuracy under noise", "residual after 30 steps")
     for card in cards:
         accuracy = card.measured.get("noisy_accuracy")
         residuals = {entry["steps"]: entry["residual"] for entry in card.measured.get("cold", [])}
