@@ -91,9 +91,7 @@ class MDEQ(nn.Module):
     def initial(self, x: Tensor) -> State:
         """The cold start: zeros at every resolution."""
         sizes = self.variant.branch_sizes(x.shape[2], x.shape[3])
-        return tuple(
-            x.new_zeros(x.shape[0], c, h, w) for c, (h, w) in zip(self.variant.channels, sizes, strict=True)
-        )
+        return tuple(x.new_zeros(x.shape[0], c, h, w) for c, (h, w) in zip(self.variant.channels, sizes, strict=True))
 
     def step(self, z: State, injection: Tensor) -> State:
         """One evaluation of f, without dropout."""
