@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -231,10 +232,9 @@ def _add(votes: NDArray[np.int64], labels: NDArray[np.int64], classes: int) -> N
 
 
 def _summarise(residuals: Tensor) -> ResidualSummary:
-    rows = [residuals[0]]
-    for row in residuals[1:]:
+    rows = residuals.cpu().numpy().copy()
+    for before, row in pairwise(rows):
         # Whoever has left the batch stays where it was.
-        rows.append(torch.where(row.isnan(), rows[-1], row))
-    levels = residuals.new_tensor(QUANTILES)
-    low, median, high = torch.quantile(torch.stack(rows), levels, dim=1).cpu().tolist()
+        np.copyto(row, before, where=np.isnan(row))
+    low, median, high = np.quantile(rows, QUANTILES, axis=1).tolist()
     return ResidualSummary(tuple(low), tuple(median), tuple(high))

@@ -76,9 +76,7 @@ class SerialVoter:
         elif self._memory is None:
             solution = self._warm_up(pictures)
         else:
-            rows = parts(self._memory)[0].shape[0]
-            index = torch.arange(pictures.shape[0], device=pictures.device) % rows
-            solution = self._few_steps(pictures, take(self._memory, index))
+            solution = self._few_steps(pictures, _spread(self._memory, pictures.shape[0]))
         self._remember(solution.z)
         return _ballot(self._model, solution)
 
@@ -104,6 +102,14 @@ class SerialVoter:
                 share = rows[0].shape[0] / total
                 means = [old.lerp(new, share) for old, new in zip(to_rows(self._memory), means, strict=True)]
             self._memory, self._remembered = rebuild(means, like=z), total
+
+
+def _spread(memory: State, count: int) -> State:
+    """The remembered states for so many pictures: the first ones, or all of them again and again."""
+    first = parts(memory)[0]
+    if first.shape[0] == count:
+        return memory
+    return take(memory, torch.arange(count, device=first.device) % first.shape[0])
 
 
 def make_voter(model: Model, settings: Settings, image: Tensor) -> StandardVoter | SerialVoter:

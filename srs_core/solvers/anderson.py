@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from srs_core.solvers.state import Rows
+from srs_core.solvers.state import Rows, dots, shrink
 
 __all__ = ["Anderson"]
 
@@ -40,8 +40,7 @@ class Anderson:
         for memory, row in zip(self._gaps, gap, strict=True):
             memory[:, slot] = row
         products = sum(
-            torch.bmm(memory[:, :count], row.unsqueeze(2)).squeeze(2).to(self._gram.dtype)
-            for memory, row in zip(self._gaps, gap, strict=True)
+            dots(row, memory[:, :count]).to(self._gram.dtype) for memory, row in zip(self._gaps, gap, strict=True)
         )
         self._gram[:, slot, :count] = products
         self._gram[:, :count, slot] = products
@@ -52,12 +51,12 @@ class Anderson:
         mixed = [torch.bmm(weights, memory[:, :count]).squeeze(1) for memory in self._values]
         return mixed, healthy
 
-    def keep(self, index: Tensor) -> None:
+    def keep(self, order: Tensor) -> None:
         """Forget all samples but these."""
-        self._values = [memory.index_select(0, index) for memory in self._values]
-        self._gaps = [memory.index_select(0, index) for memory in self._gaps]
+        self._values = [shrink(memory, order) for memory in self._values]
+        self._gaps = [shrink(memory, order) for memory in self._gaps]
         if self._gram is not None:
-            self._gram = self._gram.index_select(0, index)
+            self._gram = shrink(self._gram, order)
 
 
 def _mixing_weights(gram: Tensor) -> tuple[Tensor, Tensor]:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from srs_core.solvers.state import Rows
+from srs_core.solvers.state import Rows, anywhere, shrink
 
 __all__ = ["Broyden"]
 
@@ -25,7 +25,7 @@ class Broyden:
         A marked sample takes the plain step and begins a new history with it.
         """
         if not self._steps:
-            self._remember(gap, torch.ones_like(gap[0][:, 0], dtype=torch.bool))
+            self._remember(gap)
             return fz, None
         step = gap
         for earlier, later, square in zip(self._steps, self._steps[1:], self._squares, strict=False):
@@ -34,24 +34,24 @@ class Broyden:
         scale = 1 - _dot(self._steps[-1], step) / self._squares[-1]
         step = [s / scale.unsqueeze(1) for s in step]
         healthy = _dot(step, step).isfinite()
-        step = [torch.where(healthy.unsqueeze(1), s, g) for s, g in zip(step, gap, strict=True)]
-        self._remember(step, healthy)
+        if anywhere(~healthy):
+            step = [torch.where(healthy.unsqueeze(1), s, g) for s, g in zip(step, gap, strict=True)]
+            # A past step of zeros leaves the product of factors as it was, which forgets that past.
+            self._steps = [[torch.where(healthy.unsqueeze(1), row, 0.0) for row in past] for past in self._steps]
+        self._remember(step)
         # z + step, where z = f(z) - gap.
         return [v - g + s for v, g, s in zip(fz, gap, step, strict=True)], healthy
 
-    def _remember(self, step: Rows, healthy: Tensor) -> None:
-        # A past step of zeros leaves the product of factors as it was, which forgets that past.
-        self._steps = [[torch.where(healthy.unsqueeze(1), row, 0.0) for row in past] for past in self._steps]
+    def _remember(self, step: Rows) -> None:
         self._steps.append(step)
         tiny = torch.finfo(step[0].dtype).tiny
         self._squares.append(_dot(step, step).clamp_min(tiny))
 
-    def keep(self, index: Tensor) -> None:
+    def keep(self, order: Tensor) -> None:
         """Forget all samples but these."""
-        self._steps = [[row.index_select(0, index) for row in step] for step in self._steps]
-        self._squares = [square.index_select(0, index) for square in self._squares]
+        self._steps = [[shrink(row, order) for row in step] for step in self._steps]
+        self._squares = [shrink(square, order) for square in self._squares]
 
 
 def _dot(a: Rows, b: Rows) -> Tensor:
-    products = [torch.linalg.vecdot(x, y) for x, y in zip(a, b, strict=True)]
-    return torch.stack(products).sum(dim=0)
+    return torch.stack([(x * y).sum(dim=1) for x, y in zip(a, b, strict=True)]).sum(dim=0)

@@ -11,7 +11,7 @@ from torch import Tensor
 from srs_core.solvers.anderson import Anderson
 from srs_core.solvers.broyden import Broyden
 from srs_core.solvers.naive import Naive
-from srs_core.solvers.state import Rows, State, norms, parts, rebuild, take, to_rows
+from srs_core.solvers.state import Rows, State, anywhere, norms, parts, rebuild, take, to_rows
 
 __all__ = ["SOLVERS", "Solution", "Status", "solve"]
 
@@ -22,8 +22,8 @@ class Method(Protocol):
     def advance(self, fz: Rows, gap: Rows) -> tuple[Rows, Tensor | None]:
         """The next state, and which samples could be accelerated (None: all)."""
 
-    def keep(self, index: Tensor) -> None:
-        """Go on with these samples only."""
+    def keep(self, order: Tensor) -> None:
+        """Go on with these samples only, in this order (see `shrink`)."""
 
 
 SOLVERS: dict[str, Callable[[], Method]] = {"naive": Naive, "anderson": Anderson, "broyden": Broyden}
@@ -101,11 +101,12 @@ def solve(
         residual = distance / size.clamp_min(torch.finfo(size.dtype).tiny)
         finite = (distance + size).isfinite()
         new, healthy = method.advance(fz, gap)
-        if healthy is not None:
+        if healthy is not None and anywhere(~healthy):
             new = _choose(healthy, new, fz)
-            status[active] = torch.where(healthy | ~finite, status[active], int(Status.FELL_BACK)).to(status.dtype)
-        new = _choose(finite, new, old)
-        status[active] = torch.where(finite, status[active], int(Status.DIVERGED)).to(status.dtype)
+            _mark(status, active, ~healthy & finite, Status.FELL_BACK)
+        if anywhere(~finite):
+            new = _choose(finite, new, old)
+            _mark(status, active, ~finite, Status.DIVERGED)
         residuals[step, active] = residual
         evaluations[active] += 1
         z = rebuild(new, value)
@@ -121,19 +122,28 @@ def solve(
             finished = [row.new_empty(batch, row.shape[1]) for row in new]
         for target, row in zip(finished, new, strict=True):
             target[now] = row[done]
-        stay = (~done).nonzero().squeeze(1)
-        active = active[stay]
+        order = _remaining(done)
+        active = active[order]
         if active.numel() == 0:
             break
-        z = take(z, stay)
-        x = None if x is None else take(x, stay)
-        method.keep(stay)
+        z = take(z, order)
+        x = None if x is None else take(x, order)
+        method.keep(order)
     if finished is not None:
         if active.numel() > 0:
             for target, row in zip(finished, to_rows(z), strict=True):
                 target[active] = row
         z = rebuild(finished, z0)
     return Solution(z=z, residuals=residuals, evaluations=evaluations, status=status)
+
+
+def _remaining(done: Tensor) -> Tensor:
+    """Who goes on, in an order in which the last ones fill the gaps, so that a memory need not be copied whole."""
+    stay = (~done).nonzero().squeeze(1)
+    count = stay.numel()
+    order = torch.arange(count, device=done.device)
+    order[done[:count]] = stay[stay >= count]
+    return order
 
 
 def _choose(mask: Tensor, yes: Rows, no: Rows) -> Rows:

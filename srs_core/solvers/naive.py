@@ -14,5 +14,5 @@ class Naive:
         """Go where f points."""
         return fz, None
 
-    def keep(self, _index: Tensor) -> None:
+    def keep(self, _order: Tensor) -> None:
         """There is no memory to thin out."""

@@ -7,7 +7,7 @@ A state is one tensor, or a tuple of tensors, with the batch first. Solvers see 
 import torch
 from torch import Tensor
 
-__all__ = ["Rows", "State", "norms", "parts", "rebuild", "take", "to_rows"]
+__all__ = ["Rows", "State", "anywhere", "dots", "norms", "parts", "rebuild", "shrink", "take", "to_rows"]
 
 State = Tensor | tuple[Tensor, ...]
 Rows = list[Tensor]
@@ -45,6 +45,28 @@ def rebuild(rows: Rows, like: State) -> State:
 def take(state: State, index: Tensor) -> State:
     """The samples at these positions, in the same memory order; a position may come more than once."""
     return rebuild([row.index_select(0, index) for row in to_rows(state)], like=state)
+
+
+def shrink(memory: Tensor, order: Tensor) -> Tensor:
+    """The samples of a solver's memory in this order, moved within that memory.
+
+    `order` must name every position that is its own place, or one behind the end of the new order: then only the
+    samples that fill a gap are copied, however large the memory is.
+    """
+    moved = (order != torch.arange(len(order), device=order.device)).nonzero().squeeze(1)
+    memory[moved] = memory[order[moved]]
+    return memory[: len(order)]
+
+
+def dots(row: Tensor, others: Tensor) -> Tensor:
+    """The inner products [B, M] of each sample's row [B, D] with its others [B, M, D]."""
+    # In this order of the factors BLAS was measured to be ten times as fast as in the other.
+    return torch.bmm(row.unsqueeze(1), others.transpose(1, 2)).squeeze(1)
+
+
+def anywhere(mask: Tensor) -> bool:
+    """Whether a mask is true for any sample; on the meta device, where nobody knows, it may be."""
+    return mask.is_meta or bool(mask.any())
 
 
 def norms(rows: Rows) -> Tensor:

@@ -77,3 +77,18 @@ def test_each_start_begins_where_it_says(settings: Settings, expected: list[list
 def test_what_the_clean_start_costs_is_counted() -> None:
     assert SerialVoter(Average(), ONE.with_(start="clean"), torch.ones(2)).preparation == 2
     assert SerialVoter(Average(), ONE, torch.ones(2)).preparation == 0
+
+
+def test_a_standard_label_depends_on_its_picture_alone_to_the_last_bit() -> None:
+    """The audit's argument needs it: whoever shares the batch, logits and evaluations are the same numbers."""
+    model = load_model("cifar10-small-0.25", "cpu")
+    if not model.compiled:
+        pytest.skip("without AVX-512 and a C++ compiler torch evaluates the model, and batches differ by rounding")
+    judge = StandardVoter(model, Settings(n=1_000, audit=100))
+    pictures = NoisyCopies(torch.full((3, 32, 32), 0.5), 0.25, 0, Purpose.ESTIMATION).batch(0, 12)
+    together = judge.vote(pictures)
+    for start, stop in ((0, 1), (1, 4), (4, 12)):
+        apart = judge.vote(pictures[start:stop])
+        assert torch.equal(apart.margins, together.margins[start:stop])
+        assert torch.equal(apart.labels, together.labels[start:stop])
+        assert torch.equal(apart.evaluations, together.evaluations[start:stop])
