@@ -46,7 +46,7 @@ def show_summary(stored: "Stored") -> None:
         Fact(
             "Share of the peak",
             f"{100 * evaluation.peak_share:.0f} %",
-            "Arithmetic per second, compared with large matrix products in float32, the fastest that this machine does.",
+            "Arithmetic per second, compared with large matrix products in float32, the fastest that a machine does.",
         ),
     ]
     for record in stored.group("headline")[1:2]:
@@ -139,8 +139,8 @@ def show_time(stored: "Stored") -> None:
         return
     st.subheader("Where the time goes")
     st.markdown(
-        "What is not spent in the network (its layer *f*, its stem before and its head after) is overhead: making noise, "
-        "the solver's own arithmetic, counting votes."
+        "What is not spent in the network (its layer *f*, its stem before and its head after) is overhead: making "
+        "noise, the solver's own arithmetic, counting votes."
     )
     st.plotly_chart(time_figure(rows), config=BARE, alt="Share of each run's time inside and outside the network.")
 
@@ -153,8 +153,8 @@ def show_growth(stored: "Stored") -> None:
     if votes:
         st.subheader("More votes")
         st.markdown(
-            "More votes certify larger radii. Time grows in a straight line with them; a serialized run's line does not "
-            "begin at zero, because its audit costs the same whatever the number of votes."
+            "More votes certify larger radii. Time grows in a straight line with them; a serialized run's line does "
+            "not begin at zero, because its audit costs the same whatever the number of votes."
         )
         st.plotly_chart(growth_figure(votes), config=BARE, alt="Seconds by number of votes.")
         peaks = {record.n: record.peak_megabytes for record in votes if record.method == "srs"}

@@ -14,8 +14,8 @@ GROUPS = {
 }
 BATCHES = (16, 64, 256)
 LEAST = 500
-SOLVE = 20
-"""About what a full solve of a trained small model takes, stopped at its tolerance; for the progress bar only."""
+SOLVE = 28
+"""About what a full solve of a trained small model takes; for the progress bar only."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from srs_core.cli import options
 from srs_core.cli.app import app, errors, progress_bar
@@ -125,20 +125,11 @@ def _show_runs(records: "tuple[Record, ...]") -> None:
         rows = [record for record in records if record.group == group]
         if not rows:
             continue
-        columns = (
-            "votes",
-            "at a time",
-            "evaluations",
-            "seconds",
-            "faster",
-            "radius",
-            "lost",
-            "equal cost",
-            "outside f",
-        )
-        table = Table("run", *columns, title=title[0].upper() + title[1:])
+        columns = ("votes", "evaluations", "seconds", "faster", "radius", "lost", "equal cost", "outside f")
+        table = Table(Column("run", no_wrap=True), *columns, title=title[0].upper() + title[1:])
         for row in rows:
-            table.add_row(row.label, f"{row.n:,}", str(row.batch_size), f"{row.evaluations:,}", *_judged(row))
+            name = f"batch {row.batch_size}" if group == "batches" else row.label
+            table.add_row(name, f"{row.n:,}", f"{row.evaluations:,}", *_judged(row))
         Console().print(table)
     if records:
         Console().print(

@@ -47,7 +47,7 @@ RUNS = (
 )
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("SRS_BENCHMARKS", str(tmp_path))
     return tmp_path
@@ -58,7 +58,7 @@ def write(path, created="2026-01-02", runs=RUNS):
     path.write_text(json.dumps(document))
 
 
-def test_without_a_benchmark_the_page_says_how_to_make_one(run_page, folder):
+def test_without_a_benchmark_the_page_says_how_to_make_one(run_page):
     page = run_page("speed")
     assert not page.exception
     assert "python -m srs_core bench --out benchmarks/" in page.info[0].value
