@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from srs_core.benchmark.runs import Record
 
 BARE = {"displayModeBar": False}
+BUSY = 1.0
+"""Programs that wanted to run before the measurement began; with one or more, something else was being computed."""
 
 
 def kept_benchmarks() -> "dict[str, Stored]":
@@ -38,7 +40,7 @@ def show_summary(stored: "Stored") -> None:
             "How long one evaluation of the network's layer f takes for one picture.",
         ),
         Fact(
-            "Faster than for training",
+            "Gain over training",
             f"{evaluation.ratio:.1f} times",
             "The same evaluation by the plain form of the network, as training uses it, in batches of "
             f"{stored.benchmark.plain_batch_size}, takes so many times as long.",
@@ -71,6 +73,11 @@ def show_summary(stored: "Stored") -> None:
         + ", ".join(f"{name} {value}" for name, value in (stored.settings | stored.versions).items())
         + "."
     )
+    if stored.settings.get("load_before", 0) >= BUSY:
+        st.warning(
+            "The machine was busy with other work during this measurement: times and the share of the peak are not its "
+            "own. Ratios still compare, because what is compared took turns."
+        )
 
 
 def show_evaluation(stored: "Stored") -> None:

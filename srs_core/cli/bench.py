@@ -1,8 +1,10 @@
 """The command `bench`: how fast this machine certifies, and how much of it the model uses."""
 
+import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Column, Table
 
@@ -49,10 +51,11 @@ def bench(
     if quick:
         n, audit, repeats = QUICK["n"], QUICK["audit"], QUICK["repeats"]
     records: tuple[Record, ...] = ()
-    settings: dict[str, Any] = {"n": n, "audit": audit, "repeats": repeats}
+    load = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else 0.0
+    settings: dict[str, Any] = {"n": n, "audit": audit, "repeats": repeats, "load_before": load}
     if variant is not None:
         result = _evaluations(find_variant(variant), pick_device(device), batch_size, plain_batch_size, repeats)
-        settings = {"repeats": repeats}
+        settings = {"repeats": repeats, "load_before": load}
     else:
         network = options.pick_model(model, device)
         image = options.open_picture(picture, network, "crop")
@@ -125,17 +128,23 @@ def _show_runs(records: "tuple[Record, ...]") -> None:
         rows = [record for record in records if record.group == group]
         if not rows:
             continue
-        columns = ("votes", "evaluations", "seconds", "faster", "radius", "lost", "equal cost", "outside f")
-        table = Table(Column("run", no_wrap=True), *columns, title=title[0].upper() + title[1:])
+        columns = ("run", "votes", "evals", "seconds", "faster", "radius", "lost", "equal", "outside")
+        table = Table(
+            *(Column(name, no_wrap=True) for name in columns),
+            title=title[0].upper() + title[1:],
+            box=box.SIMPLE_HEAD,
+            collapse_padding=True,
+            pad_edge=False,
+        )
         for row in rows:
             name = f"batch {row.batch_size}" if group == "batches" else row.label
             table.add_row(name, f"{row.n:,}", f"{row.evaluations:,}", *_judged(row))
         Console().print(table)
     if records:
         Console().print(
-            "Faster: than plain smoothing (RS) on the same noise. Lost: the share of its radius. Equal cost: the "
+            "Faster: than plain smoothing (RS) on the same noise. Lost: the share of its radius. Equal: the "
             "radius of plain smoothing with this run's evaluations; where it is larger, speed was not worth it. "
-            "Outside f: the share of the time spent neither in the network's layer nor in its two ends."
+            "Outside: the share of the time spent neither in the network's layer nor in its two ends."
         )
 
 

@@ -36,7 +36,7 @@ def evaluation_figure(benchmark: Benchmark) -> go.Figure:
             hovertemplate="%{y}: %{x:.3f} ms<extra></extra>",
         )
     )
-    style(figure, "milliseconds per evaluation and picture", height=260)
+    style(figure, "milliseconds per evaluation", height=260)
     return figure.update_layout(margin={"t": 8})
 
 

@@ -53,8 +53,9 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def write(path, created="2026-01-02", runs=RUNS):
-    document = {**benchmark_document(BENCHMARK, runs, {"model": "mine"}), "created": created}
+def write(path, created="2026-01-02", runs=RUNS, load=0.1):
+    settings = {"model": "mine", "load_before": load}
+    document = {**benchmark_document(BENCHMARK, runs, settings), "created": created}
     path.write_text(json.dumps(document))
 
 
@@ -80,7 +81,7 @@ def test_every_number_has_its_words(run_page, folder):
     assert not page.exception
     assert {metric.label: metric.value for metric in page.metric} == {
         "One evaluation": "0.25 ms",
-        "Faster than for training": "4.0 times",
+        "Gain over training": "4.0 times",
         "Share of the peak": "50 %",
         "Serialized is faster": "9.5 times",
         "Radius given away": "25 %",
@@ -91,6 +92,14 @@ def test_every_number_has_its_words(run_page, folder):
     assert table["Radius"].tolist() == ["0.432"] * 4
     assert table["Radius of plain, equal cost"].tolist() == ["", "0.345", "", "0.345"]
     assert any("400 MB with 2,000 votes" in caption.value for caption in page.caption)
+
+
+@pytest.mark.parametrize(("load", "warnings"), [(0.2, 0), (3.0, 1)])
+def test_a_measurement_on_a_busy_machine_is_marked(run_page, folder, load, warnings):
+    write(folder / "good.json", load=load)
+    page = run_page("speed")
+    assert not page.exception
+    assert len(page.warning) == warnings
 
 
 def test_evaluations_alone_are_shown_without_the_rest(run_page, folder):
