@@ -16,6 +16,7 @@ PAGES = (
     ("correlation", "Correlation", ":material/fact_check:"),
     ("plane", "Plane", ":material/scatter_plot:"),
     ("paper", "Paper", ":material/menu_book:"),
+    ("speed", "Speed", ":material/speed:"),
     ("attack", "Attack", ":material/crisis_alert:"),
     ("evaluate", "Evaluate", ":material/monitoring:"),
     ("history", "History", ":material/history:"),

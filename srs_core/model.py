@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Model", "device_of"]
+__all__ = ["Model", "device_of", "in_precision"]
 
 
 @runtime_checkable
@@ -15,7 +15,8 @@ class Model(Protocol):
 
     States and injections are tensors, or tuples of tensors, with the batch first. Pictures are in [0, 1];
     noise is added to them before the model's own normalisation. Optional attributes make certificates tell
-    more: `name`, `hash` and `classes` (a list of class names).
+    more: `name`, `hash` and `classes` (a list of class names). A model that can compute in another precision
+    says so with a method `in_precision(name)` that returns the faster model.
     """
 
     def inject(self, x: Tensor) -> Any:
@@ -37,3 +38,17 @@ def device_of(model: Model, image: Tensor) -> torch.device:
         for tensor in chain(model.parameters(), model.buffers()):
             return tensor.device
     return image.device
+
+
+def in_precision(model: Model, precision: str) -> Model:
+    """The model in a cheaper precision, good enough for votes that the model itself audits."""
+    if precision == "float32":
+        return model
+    change = getattr(model, "in_precision", None)
+    if change is None:
+        raise ValueError(
+            f"proxy_precision is {precision!r}, but the model {type(model).__name__} has no method in_precision; "
+            "choose 'float32'."
+        )
+    faster: Model = change(precision)
+    return faster

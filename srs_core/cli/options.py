@@ -27,6 +27,7 @@ __all__ = [
     "N",
     "Out",
     "Picture",
+    "ProxyPrecision",
     "ReferenceSteps",
     "Restart",
     "Seed",
@@ -61,6 +62,9 @@ Alpha = Annotated[float, typer.Option(help="The probability with which the certi
 BatchSize = Annotated[int | None, typer.Option(help="Noisy copies solved together. Default: 64, on CUDA 512.")]
 Start = Annotated[str, typer.Option(help="Where a warm start begins: previous, mean, clean or zero.")]
 Restart = Annotated[int | None, typer.Option(help="Warm the chain up again every so many batches.")]
+ProxyPrecision = Annotated[
+    str, typer.Option(help="What the fast votes compute in: float32, or bfloat16 where the hardware gains by it.")
+]
 ReferenceSteps = Annotated[int, typer.Option(help="Steps of the standard model, whose smoothing is certified.")]
 Estimator = Annotated[str, typer.Option(help="From counts to a bound: joint (tightest), exact or paper.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same noise, the same audit, the same certificate.")]

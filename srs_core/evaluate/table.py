@@ -16,6 +16,9 @@ __all__ = ["ResultError", "Table", "sidecar_path"]
 HEADER = "\t".join(COLUMNS) + "\n"
 FORMAT = 1
 
+ONCE_FIXED = {"proxy_precision": "float32"}
+"""Settings that older files do not name, and what they were then."""
+
 
 class ResultError(ValueError):
     """A result file cannot be used; the text says why, and what to do."""
@@ -133,7 +136,7 @@ def _agreed_runs(path: Path, identity: dict[str, Any]) -> list[dict[str, Any]]:
             "another file for the results."
         ) from error
     now = json.loads(json.dumps(identity))
-    differ = [key for key in {**now, **before} if now.get(key) != before.get(key)]
+    differ = [key for key in {**now, **before} if now.get(key) != before.get(key, ONCE_FIXED.get(key))]
     if differ:
         told = "; ".join(f"{key} was {_told(before, key)} and is {_told(now, key)} now" for key in differ)
         raise ResultError(

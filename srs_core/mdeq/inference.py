@@ -1,5 +1,7 @@
 """MDEQ in the form in which it is used: normalisations folded, memory laid out for speed, no gradients."""
 
+import copy
+
 import torch
 from torch import Tensor, nn
 
@@ -7,7 +9,7 @@ from srs_core.mdeq.cards import Card
 from srs_core.mdeq.inference_ends import InferenceHead, InferenceStem
 from srs_core.mdeq.inference_layer import InferenceLayer
 from srs_core.mdeq.layer import State
-from srs_core.mdeq.native import Compile
+from srs_core.mdeq.native import PRECISIONS, Compile, Precision
 from srs_core.mdeq.network import MDEQ
 
 __all__ = ["InferenceMDEQ", "for_inference"]
@@ -47,6 +49,27 @@ class InferenceMDEQ(nn.Module):
         """Whether f runs as machine code compiled for this processor, for pictures of the model's own size."""
         height, width = self.variant.branch_sizes(self.variant.image_size, self.variant.image_size)[0]
         return self.layer.kernel(height, width) is not None
+
+    def in_precision(self, precision: Precision) -> "InferenceMDEQ":
+        """The same weights with convolutions that multiply in this format: faster, and no longer the same answers.
+
+        That is good for a proxy which the model itself audits. It needs a processor that multiplies bfloat16.
+        """
+        if precision not in PRECISIONS:
+            raise ValueError(f"precision is {precision!r}; choose one of {', '.join(PRECISIONS)}.")
+        if precision == self.layer.precision:
+            return self
+        twin = copy.copy(self)
+        twin._modules = {}
+        twin.stem = self.stem.in_precision(precision)
+        twin.layer = self.layer.in_precision(precision)
+        twin.head = self.head.in_precision(precision)
+        if not twin.compiled:
+            raise ValueError(
+                f"precision is {precision!r}, which needs a CPU that multiplies bfloat16 (AVX-512 BF16), a C++ "
+                "compiler and a model of the small variant, and one of them is missing here; choose 'float32'."
+            )
+        return twin
 
     @torch.no_grad()
     def inject(self, x: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """The two ends of MDEQ for inference: the stem before f and the head after it, batch norms folded."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -26,9 +27,13 @@ class InferenceStem(Compilable):
         super().__init__(mdeq.variant.channels, compile if mdeq.variant.stem_strides == (1, 1) else False)
         self.register_buffer("mean", mdeq.mean.clone())
         self.register_buffer("std", mdeq.std.clone())
-        convs = list(_conv_batch_norms(mdeq.downsample, mdeq.stage0))
-        self.convs = nn.ModuleList(convs)
-        self.prepare([self.mean.flatten(), self.std.flatten(), *(pack_conv(conv, pad=True) for conv in convs)])
+        self.convs = nn.ModuleList(_conv_batch_norms(mdeq.downsample, mdeq.stage0))
+        self.prepare()
+
+    def packed(self) -> list[Tensor]:
+        """The colours' means and deviations, then the convolutions."""
+        convs = [pack_conv(conv, pad=True, precision=self.precision) for conv in _convolutions(self.convs)]
+        return [self.mean.flatten(), self.std.flatten(), *convs]
 
     def shapes(self, height: int, width: int) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
         """A picture in, the finest branch's injection out."""
@@ -52,9 +57,8 @@ class InferenceHead(Compilable):
         super().__init__(mdeq.variant.channels, compile)
         self.head_channels, self.final_channels = mdeq.variant.head_channels, mdeq.variant.final_channels
         bottlenecks = [_FoldedBottleneck(m) for m in mdeq.incre_modules.modules() if isinstance(m, Bottleneck)]
-        downsamplings = list(_conv_batch_norms(*mdeq.downsamp_modules))
         self.bottlenecks = nn.ModuleList(bottlenecks)
-        self.downsamplings = nn.ModuleList(downsamplings)
+        self.downsamplings = nn.ModuleList(_conv_batch_norms(*mdeq.downsamp_modules))
         self.final = next(_conv_batch_norms(mdeq.final_layer))
         like = mdeq.classifier
         self.classifier = nn.Linear(
@@ -62,12 +66,21 @@ class InferenceHead(Compilable):
         )
         self.classifier.load_state_dict(like.state_dict())
         self.requires_grad_(False)
-        parts = bottlenecks[0].packed()
-        for down, bottleneck in zip(downsamplings, bottlenecks[1:], strict=True):
-            parts += [*bottleneck.packed(), pack_conv(down, pad=True)]
-        spare = padded(like.in_features) - like.in_features
+        self.prepare()
+
+    def packed(self) -> list[Tensor]:
+        """Bottlenecks, each but the first with the downsampling that leads to it, then what gives the logits."""
+        pack = partial(pack_conv, pad=True, precision=self.precision)
+        downsamplings = _convolutions(self.downsamplings)
+        parts = []
+        for i, block in enumerate(self.bottlenecks.children()):
+            assert isinstance(block, _FoldedBottleneck)
+            parts += [pack(block.conv1), pack(block.conv2), pack(block.conv3, block.shortcut)]
+            if i > 0:
+                parts.append(pack(downsamplings[i - 1]))
+        spare = padded(self.classifier.in_features) - self.classifier.in_features
         rows = nn.functional.pad(self.classifier.weight, (0, spare))
-        self.prepare([*parts, pack_conv(self.final, pad=True), rows.flatten(), self.classifier.bias])
+        return [*parts, pack(self.final), rows.flatten(), self.classifier.bias]
 
     def shapes(self, height: int, width: int) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
         """Every branch's state in, logits out."""
@@ -99,17 +112,14 @@ class _FoldedBottleneck(nn.Module):
         self.conv3 = fold_batch_norm(block.conv3, block.bn3)
         self.shortcut = next(_conv_batch_norms(block.downsample))
 
-    def packed(self) -> list[Tensor]:
-        return [
-            pack_conv(self.conv1, pad=True),
-            pack_conv(self.conv2, pad=True),
-            pack_conv(self.conv3, self.shortcut, pad=True),
-        ]
-
     def forward(self, x: Tensor) -> Tensor:
         h = self.conv2(self.conv1(x).relu_()).relu_()
         out: Tensor = self.conv3(h).add_(self.shortcut(x)).relu_()
         return out
+
+
+def _convolutions(module: nn.Module) -> list[nn.Conv2d]:
+    return [part for part in module.modules() if isinstance(part, nn.Conv2d)]
 
 
 def _conv_batch_norms(*stacks: nn.Module) -> Iterator[nn.Conv2d]:

@@ -33,13 +33,17 @@ class InferenceLayer(Compilable):
         self.fusions = nn.ModuleList(
             _FoldedFusion(links, post) for links, post in zip(layer.fuse_layers, layer.post_fuse_layers, strict=True)
         )
+        self.prepare()
+
+    def packed(self) -> list[Tensor]:
+        """Convolutions and norms as they come."""
         stream = []
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
-                stream.append(pack_conv(module))
+                stream.append(pack_conv(module, precision=self.precision))
             elif isinstance(module, nn.GroupNorm):
                 stream.append(pack_norm(module))
-        self.prepare(stream)
+        return stream
 
     def by_torch(self, inputs: tuple[Tensor, ...]) -> State:
         """One evaluation of f on a batch of any size."""

@@ -1,7 +1,7 @@
 """The certificate: everything that is needed to read it, keep it and check it again."""
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
 __all__ = ["AuditCounts", "Certificate", "LookRecord"]
@@ -85,6 +85,7 @@ class Certificate:
     device: str
     versions: dict[str, str]
     created: str
+    proxy_precision: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -98,8 +99,9 @@ class Certificate:
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
         """A certificate from plain values; missing or unknown keys are named."""
         known = {field.name for field in fields(cls)}
-        if set(values) != known:
-            missing, extra = sorted(known - set(values)), sorted(set(values) - known)
+        needed = {field.name for field in fields(cls) if field.default is MISSING}
+        missing, extra = sorted(needed - set(values)), sorted(set(values) - known)
+        if missing or extra:
             raise ValueError(f"This is not a certificate: missing keys {missing}, unknown keys {extra}.")
         values = dict(values)
         values["votes"] = tuple(values["votes"])

@@ -15,7 +15,7 @@ from srs_core.smoothing.settings import Settings
 from srs_core.smoothing.snapshot import Snapshot
 from srs_core.smoothing.stream import certify_stream
 
-__all__ = ["Comparison", "EqualCost", "Measured", "Race", "compare", "compare_stream"]
+__all__ = ["Comparison", "EqualCost", "Measured", "Race", "compare", "compare_stream", "measure"]
 
 
 @dataclass(frozen=True)

@@ -223,6 +223,7 @@ class Run:
                 "form": "compiled" if getattr(self.model, "compiled", False) else "torch",
             },
             created=datetime.now(UTC).isoformat(timespec="seconds"),
+            proxy_precision=s.proxy_precision if s.audited else None,
         )
 
 

@@ -3,12 +3,13 @@
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-__all__ = ["ESTIMATORS", "METHODS", "SOLVER_NAMES", "STARTS", "Settings"]
+__all__ = ["ESTIMATORS", "METHODS", "PRECISIONS", "SOLVER_NAMES", "STARTS", "Settings"]
 
 METHODS = ("srs", "rs", "auto")
 SOLVER_NAMES = ("naive", "anderson", "broyden")
 STARTS = ("previous", "mean", "clean", "zero")
 ESTIMATORS = ("joint", "exact", "paper")
+PRECISIONS = ("float32", "bfloat16")
 DEFAULT_PROXY_STEPS = 3
 
 
@@ -21,7 +22,8 @@ class Settings:
     with it; there `solver` and `steps`, when given, set the standard model itself. Serialized smoothing
     (`srs`) votes with a fast proxy, `steps` steps of `solver` from a warm `start`, and has the standard
     model audit `audit` of the votes at random (`census` of them not at random, but where the proxy was least
-    sure). `auto` lets a pilot choose between the two. `anytime` gives bounds that hold while the run goes on, and
+    sure). The proxy may compute in `proxy_precision`, because the audit makes any proxy safe; the standard model
+    never does. `auto` lets a pilot choose between the two. `anytime` gives bounds that hold while the run goes on, and
     `robust_at` stops it as soon as the question "is it robust at this radius?" is answered.
     """
 
@@ -44,6 +46,7 @@ class Settings:
     seed: int = 0
     estimator: str = "joint"
     census: int = 0
+    proxy_precision: str = "float32"
     anytime: bool = False
     robust_at: float | None = None
 
@@ -113,6 +116,7 @@ class Settings:
             ("reference_solver", SOLVER_NAMES),
             ("warm_up_solver", SOLVER_NAMES),
             ("start", STARTS),
+            ("proxy_precision", PRECISIONS),
         ):
             value = getattr(self, name)
             if value not in allowed:

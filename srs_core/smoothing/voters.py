@@ -6,7 +6,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from srs_core.model import Model
+from srs_core.model import Model, in_precision
 from srs_core.smoothing.settings import Settings
 from srs_core.solvers import Solution, solve
 from srs_core.solvers.state import State, parts, rebuild, take, to_rows
@@ -53,7 +53,7 @@ class SerialVoter:
     """
 
     def __init__(self, model: Model, settings: Settings, image: Tensor) -> None:
-        self._model = model
+        self._model = in_precision(model, settings.proxy_precision)
         self._settings = settings
         self._image = image
         self._memory: State | None = None

@@ -70,6 +70,7 @@ def test_a_certificate_is_shown_in_words(run: Run) -> None:
         (["srs_core/gallery/0000-cat.png", "--fit", "stretch"], "fit is 'stretch'"),
         (["gallery:0", "--device", "abacus"], "device is 'abacus'"),
         (["gallery:0", "--estimator", "published"], "not a certificate"),
+        (["gallery:0", "--proxy-precision", "int3"], "proxy_precision is 'int3'; choose one of float32, bfloat16"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(run: Run, arguments: list[str], sentence: str) -> None:

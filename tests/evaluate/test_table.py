@@ -79,6 +79,14 @@ def test_other_settings_are_refused_with_a_sentence_that_says_which(tmp_path, ma
     fill(path, [make_row(1)])
 
 
+def test_a_file_from_before_a_setting_existed_is_continued_with_what_it_was_then(tmp_path, make_row):
+    path = tmp_path / "results.tsv"
+    fill(path, [make_row(0)])
+    with pytest.raises(ResultError, match="proxy_precision was not set and is 'bfloat16' now"):
+        fill(path, [make_row(1)], {**IDENTITY, "proxy_precision": "bfloat16"})
+    fill(path, [make_row(1)], {**IDENTITY, "proxy_precision": "float32"})
+
+
 def test_settings_without_rows_may_still_change(tmp_path, make_row):
     path = tmp_path / "results.tsv"
     fill(path, [])

@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -234,6 +235,17 @@ def test_what_is_no_certificate_is_said(tiny: object, picture: Tensor) -> None:
     for broken in ("", "[]", "{}", text[:100], text.replace('"radius"', '"rodius"')):
         with pytest.raises(ValueError, match="not a certificate"):
             Certificate.from_json(broken)
+
+
+def test_a_certificate_from_before_precisions_could_be_chosen_is_still_read(tiny: object, picture: Tensor) -> None:
+    certificate = certify(tiny, picture, SMALL)
+    assert certificate.proxy_precision == "float32"
+    values = certificate.to_dict()
+    del values["proxy_precision"]
+    old = Certificate.from_json(json.dumps(values))
+    assert old == replace(certificate, proxy_precision=None)
+    assert verify(old) == []
+    assert certify(tiny, picture, SMALL.with_(method="rs")).proxy_precision is None
 
 
 PEAK = """

@@ -79,6 +79,33 @@ def test_what_the_clean_start_costs_is_counted() -> None:
     assert SerialVoter(Average(), ONE, torch.ones(2)).preparation == 0
 
 
+class Coarse(Average):
+    """A model whose cheaper precision answers nothing but zeros, so that one sees who uses it."""
+
+    def __init__(self, factor: float = 1.0) -> None:
+        self.factor = factor
+
+    def step(self, z: Tensor, injection: Tensor) -> Tensor:
+        return self.factor * super().step(z, injection)
+
+    def in_precision(self, precision: str) -> "Coarse":
+        assert precision == "bfloat16"
+        return Coarse(0.0)
+
+
+def test_the_proxy_alone_computes_in_the_cheaper_precision() -> None:
+    settings, pictures = ONE.with_(proxy_precision="bfloat16"), torch.tensor([[16.0, 0.0]] * 3)
+    proxy = SerialVoter(Coarse(), settings, torch.ones(2))
+    assert proxy.vote(pictures).margins.tolist() == [0.0] * 3
+    standard = StandardVoter(Coarse(), settings.with_(reference_steps=2)).vote(pictures)
+    assert min(standard.margins.tolist()) > 0.0
+
+
+def test_a_model_without_precisions_says_so() -> None:
+    with pytest.raises(ValueError, match="'bfloat16', but the model Average has no method in_precision"):
+        SerialVoter(Average(), ONE.with_(proxy_precision="bfloat16"), torch.ones(2))
+
+
 def test_a_standard_label_depends_on_its_picture_alone_to_the_last_bit() -> None:
     """The audit's argument needs it: whoever shares the batch, logits and evaluations are the same numbers."""
     model = load_model("cifar10-small-0.25", "cpu")

@@ -1,6 +1,6 @@
 """Parts of MDEQ compiled for this machine's processor, where a C++ compiler is at hand."""
 
 from srs_core.mdeq.native.compilable import Compilable, Compile
-from srs_core.mdeq.native.packing import pack_conv, pack_norm, padded
+from srs_core.mdeq.native.packing import PRECISIONS, Precision, pack_conv, pack_norm, padded
 
-__all__ = ["Compilable", "Compile", "pack_conv", "pack_norm", "padded"]
+__all__ = ["PRECISIONS", "Compilable", "Compile", "Precision", "pack_conv", "pack_norm", "padded"]

@@ -1,13 +1,14 @@
 """A part of the model that runs as compiled code where it can, and by torch where it cannot."""
 
+import copy
 import logging
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 from torch import Tensor, nn
 
 from srs_core.mdeq.native.kernel import Kernel, Shape, find_kernel
-from srs_core.mdeq.native.packing import LANES, affordable
+from srs_core.mdeq.native.packing import LANES, Precision, affordable
 
 __all__ = ["Compilable", "Compile"]
 
@@ -15,21 +16,22 @@ log = logging.getLogger(__name__)
 
 Compile = Literal["auto"] | bool
 
-TOLERANCE = 1e-2
-"""Beyond float32's rounding, which norms of random values enlarge, and far below what a wrong program would show."""
+TOLERANCES: dict[Precision, float] = {"float32": 1e-2, "bfloat16": 0.2}
+"""Beyond each format's rounding, which norms of random values enlarge, and below what a wrong program would show."""
 
 
 class Compilable(nn.Module):
     """A module with a compiled twin: the file `source`.cpp beside this one.
 
-    Subclasses call `prepare` when their weights are there, say which shapes go in and out for a finest branch of
-    some height and width, and do the same by torch. Compiled code is used only after it has given torch's answer
-    on random inputs, because a certificate must not hang on an untried compiler.
+    Subclasses call `prepare` when their weights are there, list them as the compiled code reads them, say which shapes
+    go in and out for a finest branch of some height and width, and do the same by torch. Compiled code is used only
+    after it has given torch's answer on random inputs, because a certificate must not hang on an untried compiler.
     """
 
     source: str
     memory_format = torch.channels_last
     stream: Tensor | None
+    precision: Precision = "float32"
 
     def __init__(self, channels: tuple[int, ...], compile: Compile) -> None:
         super().__init__()
@@ -39,10 +41,23 @@ class Compilable(nn.Module):
         self.compile_mode = compile
         self._trusted: dict[tuple[int, int], bool] = {}
 
-    def prepare(self, parts: list[Tensor]) -> None:
+    def prepare(self) -> None:
         """Keep the weights as one stream, unless they are too many to be worth it."""
-        stream = torch.cat(parts) if affordable(self) else None
+        stream = torch.cat(self.packed()) if affordable(self) else None
         self.register_buffer("stream", stream, persistent=False)
+
+    def in_precision(self, precision: Precision) -> Self:
+        """A twin whose convolutions multiply numbers of this format; it runs compiled or not at all."""
+        twin = copy.deepcopy(self)
+        twin.precision = precision
+        twin.compile_mode = bool(self.compile_mode)
+        twin._trusted = {}
+        twin.prepare()
+        return twin
+
+    def packed(self) -> list[Tensor]:
+        """The weights in the order and format in which the compiled code reads them."""
+        raise NotImplementedError
 
     def shapes(self, height: int, width: int) -> tuple[list[Shape], list[Shape]]:
         """The shapes of one sample's inputs and outputs."""
@@ -72,6 +87,7 @@ class Compilable(nn.Module):
         if coarsest % 2 and any(c % LANES for c in self.channels):
             return None
         branches = {"CHANNELS": ",".join(map(str, self.channels)), "HEIGHT": str(height), "WIDTH": str(width)}
+        branches["BFLOAT16"] = str(int(self.precision == "bfloat16"))
         inputs, outputs = self.shapes(height, width)
         constants = tuple(sorted((branches | self.constants()).items()))
         kernel = find_kernel(self.source, constants, tuple(inputs), tuple(outputs))
@@ -86,7 +102,8 @@ class Compilable(nn.Module):
             for shape in kernel.inputs
         )
         pairs = zip(kernel(inputs, stream), self.by_torch(inputs), strict=True)
-        agrees = all(torch.allclose(a, b, atol=TOLERANCE, rtol=TOLERANCE, equal_nan=True) for a, b in pairs)
+        tolerance = TOLERANCES[self.precision]
+        agrees = all(torch.allclose(a, b, atol=tolerance, rtol=tolerance, equal_nan=True) for a, b in pairs)
         if not agrees:
             log.warning("The compiled %s does not give torch's answer, so torch evaluates it.", self.source)
         return agrees
@@ -100,7 +117,8 @@ class Compilable(nn.Module):
             return kernel(inputs, self.stream)
         if self.compile_mode is True:
             raise RuntimeError(
-                f"compile is True, but the {self.source} cannot run as compiled code for this input; choose 'auto' "
-                "to let torch evaluate it then (the log says what is missing)."
+                f"The {self.source} must run as compiled code (compile is True, or its precision asks for it) and "
+                "cannot for this input; the log says what is missing. Choose compile='auto' and float32 to let torch "
+                "evaluate it then."
             )
         return self.by_torch(inputs)

@@ -2,6 +2,9 @@
 
 #include <type_traits>
 #include <utility>
+#if BFLOAT16
+#include <immintrin.h>
+#endif
 
 namespace {
 
@@ -29,9 +32,10 @@ struct alignas(64) Map {
     static constexpr int step = C * pixels_per_step(C), steps = W / pixels_per_step(C);
     static_assert(step % lanes == 0 && W % pixels_per_step(C) == 0, "the map cannot be cut into vectors");
     static constexpr long size = long(H) * W * C;
-    float data[(H + 2) * (W + 2) * C];
-    float* row(int y) { return data + ((y + 1) * (W + 2) + 1) * C; }
-    const float* row(int y) const { return data + ((y + 1) * (W + 2) + 1) * C; }
+    static constexpr int depth = C, pitch = (W + 2) * C;
+    float data[(H + 2) * pitch];
+    float* row(int y) { return data + (y + 1) * pitch + C; }
+    const float* row(int y) const { return data + (y + 1) * pitch + C; }
 };
 
 // A working map of this thread. TAG tells apart maps of one shape that are needed at the same time.
@@ -41,28 +45,61 @@ M& scratch() {
     return map;
 }
 
+// What a convolution multiplies lies in slots of four bytes: a float or, with -DBFLOAT16=1, the upper halves of the
+// floats of two neighbouring channels, whose products one instruction adds to a sum that stays a float.
+#if BFLOAT16
+inline Vec multiply_add(float slot, const float* weights, Vec sum) {
+    return Vec(_mm512_dpbf16_ps(__m512(sum), __m512bh(_mm512_set1_ps(slot)), __m512bh(_mm512_loadu_ps(weights))));
+}
+
+template <class M>
+struct alignas(64) Halves {
+    static constexpr int depth = M::depth / 2, pitch = M::pitch / 2;
+    float data[(M::H + 2) * pitch];
+    const float* row(int y) const { return data + (y + 1) * pitch + depth; }
+};
+
+template <class M>
+inline const Halves<M>& operand(const M& map) {
+    constexpr int size = (M::H + 2) * M::pitch;
+    static_assert(size % lanes == 0, "a map with its border is a whole number of vectors");
+    Halves<M>& halves = scratch<Halves<M>>();
+    for (int i = 0; i < size; i += lanes)
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(halves.data + i / 2),
+                            __m256i(_mm512_cvtneps_pbh(__m512(at(map.data + i)))));
+    return halves;
+}
+#else
+inline Vec multiply_add(float slot, const float* weights, Vec sum) { return sum + slot * at(weights); }
+
+template <class M>
+inline const M& operand(const M& map) {
+    return map;
+}
+#endif
+
 // P x V vectors of the output, summed in registers. Each input value is fetched once and serves every
 // output pixel that it reaches. TAPS columns of the input reach a step, and steps are STRIDE columns apart.
 template <int P, int V, int K, int TAPS, int STRIDE, class In, int WIDE>
 inline void tile(const float* in, const float* weights, float* out) {
     Vec sum[P][V] = {};
     for (int dy = 0; dy < K; dy++) {
-        for (int k = 0; k < In::C; k++) {
+        for (int k = 0; k < In::depth; k++) {
 #pragma GCC unroll 64
             for (int column = 0; column < (P - 1) * STRIDE + TAPS; column++) {
-                const float value = in[column * In::C + k];
+                const float value = in[column * In::depth + k];
 #pragma GCC unroll 8
                 for (int tap = 0; tap < TAPS; tap++) {
                     const int p = (column - tap) / STRIDE;
                     if (column < tap || (column - tap) % STRIDE || p >= P) continue;
 #pragma GCC unroll 4
                     for (int v = 0; v < V; v++)
-                        sum[p][v] += value * at(weights + (tap * In::C + k) * WIDE + v * lanes);
+                        sum[p][v] = multiply_add(value, weights + (tap * In::depth + k) * WIDE + v * lanes, sum[p][v]);
                 }
             }
         }
-        in += (In::W + 2) * In::C;
-        weights += TAPS * In::C * WIDE;
+        in += In::pitch;
+        weights += TAPS * In::depth * WIDE;
     }
     for (int p = 0; p < P; p++)
         for (int v = 0; v < V; v++) at(out + p * WIDE + v * lanes) = sum[p][v];
@@ -82,11 +119,11 @@ void convolve_from(const In& in, const float* weights, Out& out) {
     constexpr int vectors = left == 4 || left < tile_vectors ? (left < 2 ? 1 : 2) : tile_vectors;
     constexpr int length = largest_divisor(Out::steps, tile_registers / vectors);
     for (int y = 0; y < Out::H; y++) {
-        const float* source = in.row(y * S - K / 2) - K / 2 * In::C;
+        const float* source = in.row(y * S - K / 2) - K / 2 * In::depth;
         float* target = out.row(y) + BEGIN;
         for (int x = 0; x < Out::steps; x += length)
             tile<length, vectors, K, taps, stride, In, Out::step>(
-                source + x * stride * In::C, weights + BEGIN, target + x * Out::step);
+                source + x * stride * In::depth, weights + BEGIN, target + x * Out::step);
     }
     if constexpr (left > vectors) convolve_from<K, S, BEGIN + vectors * lanes>(in, weights, out);
 }
@@ -94,8 +131,9 @@ void convolve_from(const In& in, const float* weights, Out& out) {
 template <int K, int S, class In, class Out>
 void convolve(const In& in, const float*& weights, Out& out) {
     constexpr int pixels = pixels_per_step(Out::C);
-    convolve_from<K, S, 0>(in, weights, out);
-    weights += K * (K + (pixels - 1) * S) * In::C * Out::step;
+    const auto& source = operand(in);
+    convolve_from<K, S, 0>(source, weights, out);
+    weights += K * (K + (pixels - 1) * S) * source.depth * Out::step;
 }
 
 template <class M, class F>

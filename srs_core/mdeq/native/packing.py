@@ -1,9 +1,15 @@
 """Weights as the compiled code reads them: one stream of floats in the order of use."""
 
+from typing import Literal, get_args
+
 import torch
 from torch import Tensor, nn
 
-__all__ = ["LANES", "affordable", "pack_conv", "pack_norm", "padded"]
+__all__ = ["LANES", "PRECISIONS", "Precision", "affordable", "pack_conv", "pack_norm", "padded"]
+
+Precision = Literal["float32", "bfloat16"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+"""What convolutions multiply; they add up, and everything else computes, in float32."""
 
 LANES = 16
 """Floats that the compiled code computes at once; with only eight channels, two pixels share a vector."""
@@ -21,13 +27,14 @@ def padded(channels: int) -> int:
     return LANES // 2 if channels <= LANES // 2 else -(-channels // LANES) * LANES
 
 
-def pack_conv(conv: nn.Conv2d, *beside: nn.Conv2d, pad: bool = False) -> Tensor:
+def pack_conv(conv: nn.Conv2d, *beside: nn.Conv2d, pad: bool = False, precision: Precision = "float32") -> Tensor:
     """A convolution's weight, then its bias if it has one; `pad` adds channels of zeros up to whole vectors.
 
-    The weight is ordered as [row, column, input, output], doubled and shifted where two pixels share a vector.
+    The weight is ordered as [row, column, input, output], doubled and shifted where two pixels share a vector. In
+    bfloat16 two neighbouring inputs share the four bytes of a float.
     Convolutions `beside` it are added to its result, so their weights follow and their biases are summed.
     """
-    weights = [_pack_weight(each, pad) for each in (conv, *beside)]
+    weights = [_pack_weight(each, pad, precision) for each in (conv, *beside)]
     biases = [each.bias for each in (conv, *beside) if each.bias is not None]
     if not biases:
         return torch.cat(weights)
@@ -46,7 +53,7 @@ def _pixels(outputs: int) -> int:
     return 2 if outputs % LANES else 1
 
 
-def _pack_weight(conv: nn.Conv2d, pad: bool) -> Tensor:
+def _pack_weight(conv: nn.Conv2d, pad: bool, precision: Precision) -> Tensor:
     weight, stride = conv.weight, conv.stride[0]
     outputs, inputs, size, _ = weight.shape
     if pad:
@@ -57,4 +64,12 @@ def _pack_weight(conv: nn.Conv2d, pad: bool) -> Tensor:
         columns = slice(pixel * stride, pixel * stride + size)
         place = slice(pixel * outputs, pixel * outputs + conv.out_channels)
         packed[:, columns, : conv.in_channels, place] = weight.permute(2, 3, 1, 0)
+    if precision == "bfloat16":
+        packed = (
+            packed.view(*packed.shape[:2], inputs // 2, 2, -1)
+            .transpose(3, 4)
+            .bfloat16()
+            .contiguous()
+            .view(torch.float32)
+        )
     return packed.flatten()

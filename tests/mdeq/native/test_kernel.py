@@ -52,6 +52,61 @@ def test_computes_what_torch_computes_in_double_precision(model: InferenceMDEQ) 
     torch.testing.assert_close(model.inject(x).double(), exact.inject(x.double()), atol=1e-5, rtol=0)
 
 
+def rounded(model: InferenceMDEQ) -> InferenceMDEQ:
+    """The model in double precision, with convolution weights as bfloat16 holds them."""
+    exact = for_inference(MDEQ("small").eval()).double()
+    exact.load_state_dict(model.state_dict())
+    for part in exact.modules():
+        if isinstance(part, torch.nn.Conv2d):
+            part.weight.copy_(part.weight.float().bfloat16())
+    return exact
+
+
+def to_bfloat16(values: Tensor) -> Tensor:
+    return values.float().bfloat16().to(values.dtype)
+
+
+def test_bfloat16_rounds_what_convolutions_multiply_and_nothing_else(
+    model: InferenceMDEQ, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against double precision, in which exactly the factors of products are rounded to bfloat16."""
+    if "avx512_bf16" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("this processor does not multiply bfloat16")
+    half, exact = model.in_precision("bfloat16"), rounded(model)
+    z, injection = start(model, 6)
+    doubled = tuple(part.double() for part in z)
+    plain = torch.nn.Conv2d.forward
+    monkeypatch.setattr(torch.nn.Conv2d, "forward", lambda conv, x: plain(conv, to_bfloat16(x)))
+    for ours, theirs in zip(half.step(z, injection), exact.step(doubled, injection.double()), strict=True):
+        difference = (ours.double() - theirs).abs()
+        # A sum that falls to the other side of a rounding step moves what follows by that step.
+        assert difference.median() < 1e-3
+        assert difference.max() < 0.1
+    torch.testing.assert_close(half.classify(z).double(), exact.classify(doubled), atol=1e-2, rtol=0)
+    x = torch.rand(6, 3, 32, 32)
+    torch.testing.assert_close(half.inject(x).double(), exact.inject(x.double()), atol=2e-2, rtol=0)
+
+
+def test_another_precision_leaves_the_model_as_it_was(model: InferenceMDEQ) -> None:
+    z, injection = start(model, 3)
+    before = model.step(z, injection)
+    half = model.in_precision("bfloat16")
+    assert all(torch.equal(a, b) for a, b in zip(model.step(z, injection), before, strict=True))
+    assert not torch.equal(half.step(z, injection)[0], before[0])
+    assert model.in_precision("float32") is model
+    assert half.in_precision("bfloat16") is half
+    with pytest.raises(ValueError, match="precision is 'int3'; choose one of float32, bfloat16"):
+        model.in_precision("int3")  # type: ignore[arg-type]
+
+
+def test_where_a_precision_gains_nothing_it_is_refused(model: InferenceMDEQ) -> None:
+    by_torch = for_inference(MDEQ("small").eval(), compile=False)
+    elsewhere = copy.deepcopy(model).to("meta")
+    for refusing in (by_torch, elsewhere):
+        with pytest.raises(ValueError, match=r"precision is 'bfloat16', which needs a CPU .* choose 'float32'"):
+            refusing.in_precision("bfloat16")
+
+
 def test_a_picture_that_is_not_square(model: InferenceMDEQ) -> None:
     by_torch = copy.deepcopy(model)
     for part in (by_torch.stem, by_torch.layer, by_torch.head):
@@ -127,7 +182,7 @@ def test_sizes_that_do_not_halve_into_vectors_have_no_kernel(model: InferenceMDE
 
 
 def test_insisting_on_a_kernel_that_cannot_be_is_refused(model: InferenceMDEQ) -> None:
-    with pytest.raises(RuntimeError, match="the stem cannot run as compiled code for this input; choose 'auto'"):
+    with pytest.raises(RuntimeError, match=r"The stem must run as compiled code .* Choose compile='auto'"):
         model.inject(torch.rand(1, 3, 30, 30))
     with pytest.raises(ValueError, match="compile is 'yes'; choose 'auto', True or False"):
         for_inference(MDEQ("small").eval(), compile="yes")  # type: ignore[arg-type]

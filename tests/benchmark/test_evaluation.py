@@ -6,7 +6,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from srs_core.benchmark import benchmark_stream, layer_flops
+from srs_core.benchmark.evaluation import benchmark_stream, layer_flops
 from srs_core.cli import app
 from srs_core.mdeq.variants import find_variant
 
@@ -43,7 +43,19 @@ def test_an_impossible_number_is_named() -> None:
 
 
 def test_the_command_prints_one_json_document_or_a_table() -> None:
-    quick = ["bench", "--batch-size", "4", "--plain-batch-size", "4", "--repeats", "1", "--device", "cpu"]
+    quick = [
+        "bench",
+        "--variant",
+        "small",
+        "--batch-size",
+        "4",
+        "--plain-batch-size",
+        "4",
+        "--repeats",
+        "1",
+        "--device",
+        "cpu",
+    ]
     run = CliRunner().invoke(app, [*quick, "--json"])
     assert run.exit_code == 0
     document = json.loads(run.stdout)
