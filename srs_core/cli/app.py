@@ -1,14 +1,16 @@
 """What all commands share: the application object, its exit codes and its progress bar."""
 
 import json
+import shlex
 import sys
+from pathlib import PurePath
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-__all__ = ["app", "errors", "main", "print_json", "progress_bar"]
+__all__ = ["app", "command_line", "errors", "main", "print_json", "progress_bar"]
 
 app = typer.Typer(
     name="srs_core",
@@ -39,6 +41,12 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def command_line() -> str:
+    """This command as it was given; of a file by its whole path only the name, which is what counts elsewhere."""
+    words = [PurePath(word).name if PurePath(word).is_absolute() else word for word in sys.argv[1:]]
+    return shlex.join(["python", "-m", "srs_core", *words])
 
 
 def print_json(document: Any) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from srs_core.cli import options
-from srs_core.cli.app import app, errors, print_json, progress_bar
+from srs_core.cli.app import app, command_line, errors, print_json, progress_bar
 from srs_core.cli.evaluate_attack import ATTACK_RADII, Attacks
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def evaluate(
         paths = result_paths(evaluation, out, network.name if len(names) > 1 else "")
         if keep_pictures:
             pictures.keep_pictures(dataset, out)
-        run = {"ray": ray, **({"threads": threads or 1} if ray else {})}
+        run = {"command": command_line(), "ray": ray, **({"threads": threads or 1} if ray else {})}
         _watch(evaluate_stream(evaluation, paths, worker, run), network.name)
         written.extend(paths.values())
         if attacks.samples:

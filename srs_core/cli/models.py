@@ -1,13 +1,16 @@
 """`models` and `import-checkpoint`: what there is to certify with."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Column, Table
 
 from srs_core.cli.app import app, errors, print_json
+
+if TYPE_CHECKING:
+    from srs_core.mdeq.cards import Card
 
 
 @app.command()
@@ -29,6 +32,9 @@ def models(
         return
     name = Column("name", no_wrap=True)
     table = Table(name, "size", "noise in training", "accuracy under noise", "residual after 30 steps")
+    certified = any("certified" in card.measured for card in cards)
+    if certified:
+        table.add_column("certified at radius 0.25", no_wrap=True)
     for card in cards:
         accuracy = card.measured.get("noisy_accuracy")
         residuals = {entry["steps"]: entry["residual"] for entry in card.measured.get("cold", [])}
@@ -38,8 +44,17 @@ def models(
             "not stated" if card.sigma is None else f"{card.sigma:g}",
             "not measured" if accuracy is None else f"{100 * accuracy:.1f} %",
             f"{residuals[30]:.1g}" if 30 in residuals else "not measured",
+            *([_certified(card)] if certified else []),
         )
     Console().print(table)
+
+
+def _certified(card: "Card") -> str:
+    """The certified accuracies of a card, a line for each setting."""
+    lines = [
+        f"{e['setting']} {100 * e['certified_accuracy']['0.25']:.0f} %" for e in card.measured.get("certified", [])
+    ]
+    return "\n".join(lines) or "not measured"
 
 
 @app.command("import-checkpoint")

@@ -18,6 +18,9 @@ def report(
         str | None, typer.Option(help="The setting to compare with. Default: plain smoothing with the most steps.")
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Also write plots to this file, complete in itself.")] = None,
+    card: Annotated[
+        str | None, typer.Option(help="Also write the figures into this model's card; the files must be its own.")
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Print certified accuracy, radii, mismatches and speed-ups of result files.
@@ -39,6 +42,11 @@ def report(
 
         html.write_text(html_report(table), encoding="utf-8")
         errors.print(f"Wrote {html}", highlight=False)
+    if card is not None:
+        from srs_core.evaluate.card import add_to_card
+
+        add_to_card(card, results)
+        errors.print(f"Wrote {len(results)} certified accuracies into the card of {card}", highlight=False)
     if as_json:
         print_json(table.records())
     else:

@@ -147,41 +147,40 @@ def train(
     settings = runs.stored_settings(out, given) if resume else TrainingSettings(**given)
     picture = find_variant(settings.variant).image_size
     dataset = load_dataset(data, "train", size=(picture, picture))
-    team, where = join_team(pick_device(device))
-    if resume:
-        trainer = runs.resume(
-            dataset.arrays(),
-            out,
-            changes=given,
-            epochs=epochs,
-            minutes=time_limit,
-            device=where,
-            compiled=compiled,
-            team=team,
-        )
-    else:
-        trainer = runs.begin(
-            settings,
-            dataset.arrays(),
-            len(dataset.class_names),
-            out,
-            data_name=Path(data).name,
-            epochs=epochs,
-            minutes=time_limit,
-            init_from=init_from,
-            device=where,
-            compiled=compiled,
-            team=team,
-        )
-    stopped = _stop_on_signals()
-    with _bar(visible=team.leads) as bar:
-        task = bar.add_task("training", total=1.0, figures="")
-        for report in runs.run(trainer, out, stop=stopped):
-            figures = (
-                f"epoch {report.epoch:.2f} · loss {report.loss:.3f} · noisy accuracy {100 * report.accuracy:.0f} %"
+    with join_team(pick_device(device)) as (team, where):
+        if resume:
+            trainer = runs.resume(
+                dataset.arrays(),
+                out,
+                changes=given,
+                epochs=epochs,
+                minutes=time_limit,
+                device=where,
+                compiled=compiled,
+                team=team,
             )
-            bar.update(task, completed=report.progress, figures=f"{figures} · residual {report.residual:.3f}")
-    team.leave()
+        else:
+            trainer = runs.begin(
+                settings,
+                dataset.arrays(),
+                len(dataset.class_names),
+                out,
+                data_name=Path(data).name,
+                epochs=epochs,
+                minutes=time_limit,
+                init_from=init_from,
+                device=where,
+                compiled=compiled,
+                team=team,
+            )
+        stopped = _stop_on_signals()
+        with _bar(visible=team.leads) as bar:
+            task = bar.add_task("training", total=1.0, figures="")
+            for report in runs.run(trainer, out, stop=stopped):
+                figures = (
+                    f"epoch {report.epoch:.2f} · loss {report.loss:.3f} · noisy accuracy {100 * report.accuracy:.0f} %"
+                )
+                bar.update(task, completed=report.progress, figures=f"{figures} · residual {report.residual:.3f}")
     if trainer.progress < 1.0:
         errors.print(f"Stopped at step {trainer.step}; the state is saved. Go on with --out {out} --resume.")
         raise KeyboardInterrupt

@@ -18,12 +18,16 @@ __all__ = ["Results", "find_base", "labels_of", "parse_results", "read_results",
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """One result file: a row for each picture, a name for its curve, and its sidecar's settings if it has one."""
+    """One result file: a row for each picture, a name for its curve, and its sidecar's settings if it has one.
+
+    `command` is the command line that made it; empty when the sidecar does not say.
+    """
 
     name: str
     frame: pd.DataFrame
     settings: dict[str, Any] = field(default_factory=dict)
     path: Path | None = None
+    command: str = ""
 
     @property
     def model(self) -> str:
@@ -76,7 +80,8 @@ def parse_results(content: bytes, name: str, sidecar: bytes | None = None, path:
     if frame[numbers].select_dtypes("number").shape[1] < len(numbers) or frame[numbers].isna().any(axis=None):
         raise ResultError(f"{where} is damaged: {', '.join(numbers)} must be numbers in every row.")
     title = str(frame["setting"].iloc[0]) if "setting" in frame else name
-    return Results(title, frame, _settings(sidecar), path)
+    settings, command = _said(sidecar)
+    return Results(title, frame, settings, path, command)
 
 
 def results_folder() -> Path:
@@ -120,8 +125,11 @@ def labels_of(results: Sequence[Results]) -> dict[str, Results]:
     return labels
 
 
-def _settings(sidecar: bytes | None) -> dict[str, Any]:
+def _said(sidecar: bytes | None) -> tuple[dict[str, Any], str]:
+    """The settings and the command that a sidecar tells; nothing where it is damaged or there is none."""
     try:
-        return dict(json.loads(sidecar or b"")["settings"])
-    except (ValueError, KeyError, TypeError):
-        return {}
+        document = json.loads(sidecar or b"")
+        commands = [str(run["command"]) for run in document.get("runs", []) if "command" in run]
+        return dict(document["settings"]), commands[0] if commands else ""
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}, ""

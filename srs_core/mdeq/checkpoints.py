@@ -16,7 +16,15 @@ from srs_core.mdeq.cards import Card, CheckpointError
 from srs_core.mdeq.inference import InferenceMDEQ, for_inference
 from srs_core.mdeq.network import MDEQ
 
-__all__ = ["available_models", "checkpoint_folder", "fill", "load_model", "load_training_form", "save_checkpoint"]
+__all__ = [
+    "available_models",
+    "card_path",
+    "checkpoint_folder",
+    "fill",
+    "load_model",
+    "load_training_form",
+    "save_checkpoint",
+]
 
 
 def checkpoint_folder() -> Path:
@@ -60,6 +68,11 @@ def load_training_form(name_or_path: str | Path) -> tuple[MDEQ, Card]:
     network = MDEQ(card.variant, num_classes=len(card.classes))
     fill(network, state, str(path))
     return network.eval(), card
+
+
+def card_path(name_or_path: str | Path) -> Path:
+    """Where the card of a model is, by the model's name or the path of its weights."""
+    return _find(name_or_path).with_suffix(".json")
 
 
 def save_checkpoint(network: MDEQ, card: Card, folder: Path | None = None) -> Path:

@@ -1,6 +1,8 @@
 """Several processes, one model: what they must agree on when torchrun started them."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -61,19 +63,28 @@ class Team:
             values = values / self.size
         return values
 
-    def leave(self) -> None:
-        """Say good-bye to the other processes."""
-        if self.size > 1:
-            dist.destroy_process_group()
 
+@contextmanager
+def join_team(device: torch.device) -> Iterator[tuple[Team, torch.device]]:
+    """The team that torchrun made, and this process's own device; without torchrun a team of one.
 
-def join_team(device: torch.device) -> tuple[Team, torch.device]:
-    """The team that torchrun made, and this process's own device; without torchrun a team of one."""
+    Whoever ends well waits for the others, so that nobody is stopped while the first still writes its files.
+    """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
-        return Team(), device
+        yield Team(), device
+        return
     if device.type == "cuda":
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
+    # Functions of this module have the group as a default argument, and optimizers import it on first use. It must be
+    # imported while there is no group: else the group outlives `destroy_process_group`, and one of its threads that
+    # still holds a tensor when Python ends aborts the process ("terminate called without an active exception").
+    from torch.distributed.nn import functional  # noqa: F401
+
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    return Team(dist.get_rank(), size), device
+    try:
+        yield Team(dist.get_rank(), size), device
+        dist.barrier()
+    finally:
+        dist.destroy_process_group()

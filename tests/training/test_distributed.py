@@ -13,6 +13,7 @@ from srs_core.training.distributed import Team
 
 SCRIPT = """
 import sys
+import weakref
 from pathlib import Path
 import torch
 import torch.distributed as dist
@@ -21,41 +22,69 @@ from srs_core.training.distributed import join_team
 from srs_core.training.run import begin, run
 from srs_core.training.settings import TrainingSettings
 
-team, device = join_team(torch.device("cpu"))
 data = Arrays(torch.randint(0, 255, (16, 3, 8, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(0)),
               torch.arange(16) % 2)
 settings = TrainingSettings(batch_size=4, solve_steps=1, solve_steps_end=1)
 folder = Path(sys.argv[1])
-trainer = begin(settings, data, 2, folder, epochs=1, team=team)
-before = torch.cat([p.detach().flatten() for p in trainer.model.parameters()])
-stop_here = team.rank == 1  # only one process is asked to stop; both must
-reports = list(run(trainer, folder, stop=lambda: stop_here and trainer.step == 3))
-after = torch.cat([p.detach().flatten() for p in trainer.model.parameters()])
-everybody = [torch.empty_like(after) for _ in range(team.size)]
-dist.all_gather(everybody, after)
-assert len(reports) == 3, len(reports)
-assert torch.equal(everybody[0], everybody[1])
-assert not torch.equal(before, after)
-mine = trainer._batch()[0]
-batches = [torch.empty_like(mine) for _ in range(team.size)]
-dist.all_gather(batches, mine)
-assert not torch.equal(batches[0], batches[1])
-team.leave()
+with join_team(torch.device("cpu")) as (team, device):
+    group = weakref.ref(dist.group.WORLD)
+    trainer = begin(settings, data, 2, folder, epochs=1, team=team)
+    before = torch.cat([p.detach().flatten() for p in trainer.model.parameters()])
+    stop_here = team.rank == 1  # only one process is asked to stop; both must
+    reports = list(run(trainer, folder, stop=lambda: stop_here and trainer.step == 3))
+    after = torch.cat([p.detach().flatten() for p in trainer.model.parameters()])
+    everybody = [torch.empty_like(after) for _ in range(team.size)]
+    dist.all_gather(everybody, after)
+    assert len(reports) == 3, len(reports)
+    assert torch.equal(everybody[0], everybody[1])
+    assert not torch.equal(before, after)
+    mine = trainer._batch()[0]
+    batches = [torch.empty_like(mine) for _ in range(team.size)]
+    dist.all_gather(batches, mine)
+    assert not torch.equal(batches[0], batches[1])
+assert group() is None, "the group's threads live on, and one of them may abort the process when it ends"
 """
+
+FAILS = """
+import weakref
+import torch
+import torch.distributed as dist
+from srs_core.training.distributed import join_team
+
+try:
+    with join_team(torch.device("cpu")) as (team, device):
+        group = weakref.ref(dist.group.WORLD)
+        torch.optim.Adam([torch.zeros(1, requires_grad=True)])
+        assert team.any(team.rank == 1, device)
+        raise ValueError("not finite")
+except ValueError:
+    assert group() is None
+"""
+
+
+def torchrun(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
+    # A script elsewhere does not see this project unless it is told where it is.
+    env = {**os.environ, "PYTHONPATH": str(Path(srs_core.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, env=env)
 
 
 @pytest.mark.slow
 def test_two_processes_share_every_batch_and_keep_the_same_weights(tmp_path: Path) -> None:
     script = tmp_path / "two.py"
     script.write_text(SCRIPT, encoding="utf-8")
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    # A script elsewhere does not see this project unless it is told where it is.
-    env = {**os.environ, "PYTHONPATH": str(Path(srs_core.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
-    command += [str(script), str(tmp_path / "run")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    done = torchrun(script, str(tmp_path / "run"))
     assert done.returncode == 0, done.stderr
     state = torch.load(tmp_path / "run" / "state.pt", weights_only=True)
     assert state["step"] == 3
+
+
+@pytest.mark.slow
+def test_processes_that_fail_leave_their_group_as_well(tmp_path: Path) -> None:
+    script = tmp_path / "fails.py"
+    script.write_text(FAILS, encoding="utf-8")
+    done = torchrun(script)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_team_of_one_changes_nothing() -> None:
