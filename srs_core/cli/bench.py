@@ -142,9 +142,9 @@ def _show_runs(records: "tuple[Record, ...]") -> None:
         Console().print(table)
     if records:
         Console().print(
-            "Gain: how many times faster than plain smoothing (RS) on the same noise. Lost: the share of its radius. Equal: the "
-            "radius of plain smoothing with this run's evaluations; where it is larger, speed was not worth it. "
-            "Out: the share of the time spent neither in the network's layer nor in its two ends."
+            "Gain: how many times faster than plain smoothing (RS) on the same noise. Lost: the share of its "
+            "radius. Equal: the radius of plain smoothing with this run's evaluations; where it is larger, speed was "
+            "not worth it. Out: the share of the time spent neither in the network's layer nor in its two ends."
         )
 
 
