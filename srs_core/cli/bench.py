@@ -128,7 +128,7 @@ def _show_runs(records: "tuple[Record, ...]") -> None:
         rows = [record for record in records if record.group == group]
         if not rows:
             continue
-        columns = ("run", "votes", "evals", "seconds", "faster", "radius", "lost", "equal", "outside")
+        columns = ("run", "votes", "evals", "s", "gain", "radius", "lost", "equal", "out")
         table = Table(
             *(Column(name, no_wrap=True) for name in columns),
             title=title[0].upper() + title[1:],
@@ -142,16 +142,16 @@ def _show_runs(records: "tuple[Record, ...]") -> None:
         Console().print(table)
     if records:
         Console().print(
-            "Faster: than plain smoothing (RS) on the same noise. Lost: the share of its radius. Equal: the "
-            "radius of plain smoothing with this run's evaluations; where it is larger, speed was not worth it. "
-            "Outside: the share of the time spent neither in the network's layer nor in its two ends."
+            "Gain: how many times faster than plain smoothing (RS) on the same noise. Lost: the share of its "
+            "radius. Equal: the radius of plain smoothing with this run's evaluations; where it is larger, speed was "
+            "not worth it. Out: the share of the time spent neither in the network's layer nor in its two ends."
         )
 
 
 def _judged(row: "Record") -> tuple[str, ...]:
     from srs_core.smoothing.bounds import format_radius
 
-    faster = "" if row.speed_up_seconds is None else f"{row.speed_up_seconds:.1f} x"
+    faster = "" if row.speed_up_seconds is None else f"{row.speed_up_seconds:.1f}"
     lost = "" if row.relative_radius_difference is None else f"{100 * row.relative_radius_difference:.0f} %"
     equal = "" if row.equal_cost is None else format_radius(row.equal_cost.radius)
     return f"{row.seconds:.1f}", faster, format_radius(row.radius), lost, equal, f"{100 * row.outside_share:.0f} %"
