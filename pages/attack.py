@@ -12,7 +12,15 @@ from pages.attack_studies import show_studies
 from pages.certify_pictures import Chosen, choose_pictures
 from pages.certify_run import cancel_or_wait, jobs, submit, watch
 from pages.certify_settings import Inputs
-from pages.widgets import cached_model, enlarged, load_address, model_cards, require_frame, store_address
+from pages.widgets import (
+    cached_model,
+    load_address,
+    model_cards,
+    plain_text,
+    require_frame,
+    show_picture,
+    store_address,
+)
 from srs_core.jobs import Job, State, TooManyJobsError
 from srs_core.result import Result
 from srs_core.smoothing.bounds import format_radius
@@ -69,7 +77,7 @@ def _one_of(pictures: list[Chosen]) -> Chosen | None:
     chosen = pictures[0]
     if len(pictures) > 1:
         chosen = st.selectbox("Picture", pictures, format_func=lambda picture: picture.name)
-    st.image(enlarged(chosen.image, 128), caption=chosen.note or chosen.name, width=112)
+    show_picture(chosen.image, 128, chosen.note or plain_text(chosen.name))
     return chosen
 
 
@@ -118,7 +126,8 @@ def show_certificate(result: Result) -> None:
     """The promise that is going to be tested."""
     certificate = result.certificates[0]
     left, right = st.columns([1, 6], vertical_alignment="center")
-    left.image(enlarged(result.picture, 96), width=96)
+    with left:
+        show_picture(result.picture, 96)
     with right:
         st.markdown(f"**{result.picture_name}**")
         (st.warning if certificate.abstained else st.success)(claim(certificate, result.values))

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.certify_run import jobs, visitor
-from pages.widgets import enlarged
+from pages.widgets import show_picture
 from srs_core.figures.theme import BLUE, ORANGE
 from srs_core.jobs import Job, State
 from srs_core.result import Result
@@ -117,7 +117,7 @@ def _draw(job: Job, picture: "Tensor", certificate: "Certificate") -> None:
     st.progress(min(1.0, snapshot.done / snapshot.total), text=_words(hunt, certificate.class_name))
     seeing, chart = st.columns([2, 3])
     with seeing:
-        three_pictures(picture, snapshot.attacked, side=96, width=96)
+        three_pictures(picture, snapshot.attacked, 96)
     with chart:
         st.caption(f"How much the noisy copies still look like “{certificate.class_name}” to the model")
         st.altair_chart(_trace_chart(job.history, len(hunt.attempts), snapshot.settings.samples), height=190)
@@ -165,12 +165,12 @@ def _trace_chart(history: "Sequence[Hunt]", attempts: int, samples: int) -> alt.
     )
 
 
-def three_pictures(picture: "Tensor", attacked: "Tensor", side: int = 160, width: int = 148) -> None:
+def three_pictures(picture: "Tensor", attacked: "Tensor", width: int = 160) -> None:
     """The picture, what was changed, and the picture after that."""
     from srs_core.attacks.view import magnified_change
 
     change = magnified_change(picture, attacked.to(picture.device))
     with st.container(horizontal=True, gap="small"):
-        st.image(enlarged(picture, side), caption="Original", width=width)
-        st.image(enlarged(change.picture, side), caption=f"The change, {change.factor} × magnified", width=width)
-        st.image(enlarged(attacked, side), caption="Attacked", width=width)
+        show_picture(picture, width, "Original")
+        show_picture(change.picture, width, f"The change, {change.factor} × magnified")
+        show_picture(attacked, width, "Attacked")

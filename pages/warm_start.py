@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages.widgets import cached_model, enlarged, metrics, model_cards, require_frame
+from pages.widgets import cached_model, metrics, model_cards, require_frame, show_picture
 from srs_core.figures.warm_start import START_WORDS, chain_bars, changed_curves, distance_bars, residual_curves
 from srs_core.smoothing.settings import SOLVER_NAMES, STARTS, Settings
 from srs_core.words import Fact
@@ -98,7 +98,7 @@ def ask_view() -> View:
     picture = st.selectbox(
         "Picture", names, key="picture", help="From CIFAR-10's test set. Pictures in doubt show most.", **BOUND
     )
-    st.image(enlarged(image_of(picture), 160), width=160)
+    show_picture(image_of(picture), 160)
     sigma = st.slider(
         "Noise",
         0.05,
@@ -194,7 +194,7 @@ def show_answers(view: View) -> None:
         for copy in range(SHOWN):
             now, full = names[trace.labels[view.step - 1, copy]], names[stage.labels[copy]]
             with st.container(width=88, gap=None):
-                st.image(enlarged(stage.pictures[copy].clamp(0, 1), 88), width=84)
+                show_picture(stage.pictures[copy], 64)
                 st.caption(f":green[✓ {now}]" if now == full else f":red[✗ {now}] (full: {full})")
     st.plotly_chart(
         changed_curves({start: solved(view, start=start).changed(stage) for start in STARTS[::-1]}, view.step),

@@ -1,5 +1,6 @@
 """What several pages draw or need: the model, pictures made visible, settings in the address bar."""
 
+import base64
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 __all__ = [
     "cached_model",
     "device_words",
-    "enlarged",
     "load_address",
     "metrics",
     "model_cards",
+    "picture_address",
+    "plain_text",
     "require_frame",
+    "show_picture",
     "store_address",
 ]
 
@@ -66,14 +69,27 @@ def device_words() -> str:
     return names.get(pick_device().type, "this machine's processor (CPU)")
 
 
-def enlarged(picture: "Tensor | bytes", side: int = 192) -> Image.Image:
-    """A small picture with its pixels made large enough to see, without blurring them."""
+def show_picture(picture: "Tensor | bytes", width: int, caption: str | None = None) -> None:
+    """Draw a small picture, `width` pixels wide, with its pixels made large enough to see and not blurred.
+
+    The picture travels in its own address. Streamlit would otherwise keep it in a store that forgets the pictures of
+    a run of the page as soon as the next one ends, so that a slow browser found nothing there and showed a gap.
+    """
+    st.image(picture_address(picture, width), caption=caption, width=width)
+
+
+def picture_address(picture: "Tensor | bytes", width: int = 0) -> str:
+    """A picture as an address that holds the picture itself, enlarged by a whole factor to at most `width` pixels."""
     from srs_core.images import to_png
 
     data = picture if isinstance(picture, bytes) else to_png(picture)
     with Image.open(io.BytesIO(data)) as image:
-        factor = max(1, side // max(image.size))
-        return image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST)
+        factor = width // max(image.size)
+        if factor > 1:
+            buffer = io.BytesIO()
+            image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST).save(buffer, "PNG")
+            data = buffer.getvalue()
+    return "data:image/png;base64," + base64.b64encode(data).decode()
 
 
 def plain_text(name: str) -> str:

@@ -1,7 +1,8 @@
 """A real server and a real Chromium for the tests of pages.
 
 `site.open("/certify?n=200")` gives a Playwright page of a fresh browser context, drawn and idle. When the test ends,
-a request that left the machine or an error in the browser's console fails it.
+a request that left the machine, a picture that the server may have forgotten when the browser asks for it, or an error
+in the browser's console fails it.
 """
 
 import os
@@ -128,6 +129,9 @@ class Site:
         parts = urlsplit(request.url)
         if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1":
             self.complaints.append(f"request to the outside: {request.url}")
+        if request.resource_type == "image" and parts.path.startswith("/media/"):
+            # Streamlit drops these when the next run of the page ends, whether or not the browser has got them.
+            self.complaints.append(f"picture outside of the page: {request.url}")
 
     def _note_console(self, message: ConsoleMessage) -> None:
         # Streamlit looks for its server below a page's own path first, and finds nothing there.
