@@ -10,10 +10,10 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from pages.certify_run import jobs, visitor
+from pages.job_frame import cancel_or_wait, jobs, visitor, watch
 from pages.widgets import show_picture
 from srs_core.figures.theme import BLUE, ORANGE
-from srs_core.jobs import Job, State
+from srs_core.jobs import Job
 from srs_core.result import Result
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from srs_core.attacks import AttackSettings, AttackSnapshot, Hunt, Target
     from srs_core.smoothing.certificate import Certificate
 
-__all__ = ["AttackJob", "cached_target", "picture_of", "submit_attack", "three_pictures", "watch_attack"]
+__all__ = ["AttackJob", "cached_target", "follow_attack", "picture_of", "submit_attack", "three_pictures"]
 
 HUNT = 7
 
@@ -76,36 +76,12 @@ def _work(
     )
 
 
-def watch_attack(job: Job, result: Result) -> None:
+def follow_attack(job: Job, result: Result) -> None:
     """Show an attack while it waits or runs, refreshed every second; when it ends the whole page is drawn anew."""
-    shown = job.state, job.place, job.stopping
-    left, right = st.columns([4, 1], vertical_alignment="center")
-    with left:
-        if job.state is State.WAITING:
-            st.info(f"The attack waits its turn: {job.place} ahead of it. It starts by itself.")
-        elif job.stopping:
-            st.info("The attack is stopping.")
-        else:
-            st.markdown("Hunting for the smallest radius …" if job.about.hunting else "Attacking …")
-    right.button(
-        "Cancel",
-        key=f"attack_cancel_{job.id}",
-        on_click=jobs().cancel,
-        args=(job.id,),
-        width="stretch",
-        icon=":material/close:",
-    )
+    doing = "Hunting for the smallest radius …" if job.about.hunting else "Attacking …"
+    cancel_or_wait(job, "The attack", doing)
     picture = picture_of(result)
-
-    @st.fragment(run_every=1.0)
-    def live() -> None:
-        now = jobs().get(job.id)
-        if now is None or (now.state, now.place, now.stopping) != shown:
-            st.rerun()
-        if now.state is State.RUNNING:
-            _draw(now, picture, result.certificates[0])
-
-    live()
+    watch(job, lambda now: _draw(now, picture, result.certificates[0]), every=1.0)
 
 
 def _draw(job: Job, picture: "Tensor", certificate: "Certificate") -> None:

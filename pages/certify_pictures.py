@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from srs_core.data import Dataset
+    from srs_core.mdeq.cards import Card
     from srs_core.smoothing.settings import Settings
 
 __all__ = ["Chosen", "choose_pictures", "preview"]
@@ -36,8 +37,11 @@ def samples() -> "Dataset":
     return gallery()
 
 
-def choose_pictures(side: int) -> list[Chosen]:
-    """Draw the gallery or the uploader and return what is chosen, fitted to `side` x `side` pixels."""
+def choose_pictures(card: "Card") -> list[Chosen]:
+    """Draw the gallery or the uploader and return what is chosen, fitted to what the card's model takes."""
+    from srs_core.mdeq.variants import find_variant
+
+    side = find_variant(card.variant).image_size
     st.session_state.setdefault("certify_source", "samples")
     source = st.segmented_control(
         "Where from",
@@ -70,7 +74,7 @@ def _sample(side: int) -> list[Chosen]:
         st.session_state["certify_picture"] = dataset.indices[0]
     with st.container(horizontal=True, gap="small", height=236, border=True):
         for position, index in enumerate(dataset.indices):
-            with st.container(width=76, gap=None):
+            with st.container(width=76, gap=None, horizontal_alignment="center"):
                 label = dataset.class_names[dataset.labels[position]]
                 show_picture(dataset[position].image, 64)
                 st.button(

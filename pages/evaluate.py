@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from pages.certify_run import jobs
-from pages.evaluate_run import About, ask_run, finished_results, watch
+from pages.evaluate_run import About, ask_run, finished_results, follow
+from pages.job_frame import jobs
 from pages.widgets import model_cards, picture_address, require_frame
 from srs_core.evaluate.results import Results, labels_of, parse_results, results_folder, shipped_results
 from srs_core.evaluate.summary_table import csv_table, latex_table, markdown_table, summarise
@@ -107,7 +107,7 @@ def from_run() -> list[Results]:
     elif job.state is State.CANCELLED:
         st.warning("The evaluation was stopped; what it had finished is shown.")
     elif not job.state.over:
-        watch(job)
+        follow(job)
         return []
     return finished_results(job)
 

@@ -14,7 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).parents[2]
@@ -125,6 +126,15 @@ class Site:
         page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
         expect(page.get_by_test_id("stException")).to_have_count(0)
 
+    def leave(self) -> None:
+        """All visitors go; a run that a failed test left behind is cancelled, or it would keep the next one waiting."""
+        for context in self.contexts:
+            for page in context.pages:
+                with suppress(PlaywrightError):
+                    for button in page.get_by_role("button", name="Cancel").all():
+                        button.click(timeout=5_000)
+            context.close()
+
     def _note_request(self, request: Request) -> None:
         parts = urlsplit(request.url)
         if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1":
@@ -145,8 +155,7 @@ def site(server: str, browser: Browser) -> Iterator[Site]:
     """The running dashboard, for visitors with a real browser."""
     visitors = Site(server, browser)
     yield visitors
-    for context in visitors.contexts:
-        context.close()
+    visitors.leave()
     assert visitors.complaints == []
 
 
@@ -156,8 +165,7 @@ def fresh_site(tmp_path: Path, browser: Browser) -> Iterator[Site]:
     with _running_server(tmp_path) as address:
         visitors = Site(address, browser)
         yield visitors
-        for context in visitors.contexts:
-            context.close()
+        visitors.leave()
     assert visitors.complaints == []
 
 
@@ -169,7 +177,7 @@ def run_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., A
     monkeypatch.syspath_prepend(str(ROOT))
 
     def run(name: str, **query: Any) -> AppTest:
-        test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE / 1000)
         if name != "home":
             test.switch_page(f"pages/{name}.py")
         for key, value in query.items():

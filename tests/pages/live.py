@@ -2,7 +2,7 @@
 
 import time
 
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, Page
 
 PATIENCE = 120.0
 """Seconds; generous, because the machine may be busy."""
@@ -24,3 +24,26 @@ def wait_until_drawn_anew(chart: Locator) -> None:
     while chart.screenshot() == before:
         assert time.monotonic() < deadline, "The chart has not changed."
         chart.page.wait_for_timeout(200)
+
+
+def watch_charts(page: Page) -> None:
+    """From now on, note every node that holds a light chart, and every picture that it shows."""
+    page.evaluate(
+        """() => {
+            window.chartNodes = new Set();
+            window.chartPictures = new Set();
+            setInterval(() => {
+                for (const node of document.querySelectorAll("[data-testid=stVegaLiteChart]")) {
+                    window.chartNodes.add(node);
+                    const drawn = node.querySelector("canvas, svg");
+                    if (drawn) window.chartPictures.add(drawn.toDataURL ? drawn.toDataURL() : drawn.outerHTML);
+                }
+            }, 50);
+        }"""
+    )
+
+
+def watched_charts(page: Page) -> tuple[int, int]:
+    """How many nodes and how many different pictures have been noted."""
+    nodes, pictures = page.evaluate("[window.chartNodes.size, window.chartPictures.size]")
+    return int(nodes), int(pictures)
