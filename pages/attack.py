@@ -5,14 +5,25 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages.address import load_address, store_address
 from pages.attack_result import show_attacks
-from pages.attack_run import AttackJob, submit_attack, watch_attack
-from pages.attack_settings import METHODS, READERS, ask_strength, number, seed_defaults
+from pages.attack_run import AttackJob, follow_attack, submit_attack
+from pages.attack_settings import LIMITS, METHODS, READERS, ask_strength, seed_defaults
 from pages.attack_studies import show_studies
 from pages.certify_pictures import Chosen, choose_pictures
-from pages.certify_run import cancel_or_wait, jobs, submit, watch
+from pages.certify_run import follow, submit
 from pages.certify_settings import Inputs
-from pages.widgets import cached_model, enlarged, load_address, model_cards, require_frame, store_address
+from pages.job_frame import jobs
+from pages.widgets import (
+    cached_model,
+    chosen_card,
+    number,
+    pick_model,
+    plain_text,
+    require_frame,
+    shelf,
+    show_picture,
+)
 from srs_core.jobs import Job, State, TooManyJobsError
 from srs_core.result import Result
 from srs_core.smoothing.bounds import format_radius
@@ -32,21 +43,17 @@ INTRO = (
 
 def ask_certificate(cards: "list[Card]") -> None:
     """The picture, the model and the certificate that will be attacked."""
-    from srs_core.mdeq.variants import find_variant
-
-    by_name = {card.name: card for card in cards}
-    if st.session_state.get("attack_model") not in by_name:
-        st.session_state["attack_model"] = cards[0].name
-    card = by_name[st.session_state["attack_model"]]
+    card = chosen_card("attack", cards)
     seed_defaults(card)
     left, right = st.columns([3, 2])
     with left:
-        pictures = choose_pictures(find_variant(card.variant).image_size)
+        pictures = choose_pictures(card)
     with right:
         chosen = _one_of(pictures)
-        st.selectbox("Model", list(by_name), key="attack_model", persist_state="session")
+        pick_model("attack", cards)
         votes, method = st.columns([2, 3])
-        number(votes, "Votes", "n", 100, "N: how many noisy copies vote for the certificate.")
+        with votes:
+            number("attack", "n", "Votes", LIMITS, 100, "N: how many noisy copies vote for the certificate.")
         method.segmented_control(
             "Certify by",
             list(METHODS),
@@ -69,7 +76,7 @@ def _one_of(pictures: list[Chosen]) -> Chosen | None:
     chosen = pictures[0]
     if len(pictures) > 1:
         chosen = st.selectbox("Picture", pictures, format_func=lambda picture: picture.name)
-    st.image(enlarged(chosen.image, 128), caption=chosen.note or chosen.name, width=112)
+    show_picture(chosen.image, 128, chosen.note or plain_text(chosen.name))
     return chosen
 
 
@@ -103,14 +110,13 @@ def certified() -> Result | None:
             st.session_state["attack_job"] = st.session_state["attack_attacks"] = ""
         return None
     if not job.state.over:
-        cancel_or_wait(job)
-        watch(job)
+        follow(job)
     elif job.state is State.FAILED:
-        st.error(f"**{job.about.picture}**: {job.error}")
+        st.error(f"**{plain_text(job.about.picture)}**: {job.error} Your settings are kept.")
     elif job.latest is not None and job.latest.result is not None:
         return job.latest.result
     else:
-        st.info(f"The certification of **{job.about.picture}** was cancelled.")
+        st.info(f"The certification of **{plain_text(job.about.picture)}** was cancelled.")
     return None
 
 
@@ -118,9 +124,10 @@ def show_certificate(result: Result) -> None:
     """The promise that is going to be tested."""
     certificate = result.certificates[0]
     left, right = st.columns([1, 6], vertical_alignment="center")
-    left.image(enlarged(result.picture, 96), width=96)
+    with left:
+        show_picture(result.picture, 96)
     with right:
-        st.markdown(f"**{result.picture_name}**")
+        st.markdown(f"**{plain_text(result.picture_name)}**")
         (st.warning if certificate.abstained else st.success)(claim(certificate, result.values))
 
 
@@ -210,13 +217,7 @@ def main() -> None:
     st.markdown(INTRO)
     for complaint in complaints:
         st.warning(complaint)
-    cards = model_cards()
-    if not cards:
-        st.info(
-            "There is no trained model in `checkpoints/` yet. Train one with `python -m srs_core train`, or import one "
-            "with `python -m srs_core import-checkpoint`."
-        )
-        return
+    cards = shelf()
     st.subheader("1. A certificate")
     ask_certificate(cards)
     result = certified()
@@ -227,7 +228,7 @@ def main() -> None:
         running = [job for job in found if not job.state.over]
         ask_attack(result, busy=bool(running))
         for job in running:
-            watch_attack(job, result)
+            follow_attack(job, result)
         for job in found:
             if job.state is State.FAILED:
                 st.error(f"The attack at radius {job.about.radius:.3f} stopped: {job.error}")

@@ -10,10 +10,10 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from pages.certify_run import jobs, visitor
-from pages.widgets import enlarged
+from pages.job_frame import cancel_or_wait, jobs, visitor, watch
+from pages.widgets import show_picture
 from srs_core.figures.theme import BLUE, ORANGE
-from srs_core.jobs import Job, State
+from srs_core.jobs import Job
 from srs_core.result import Result
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from srs_core.attacks import AttackSettings, AttackSnapshot, Hunt, Target
     from srs_core.smoothing.certificate import Certificate
 
-__all__ = ["AttackJob", "cached_target", "picture_of", "submit_attack", "three_pictures", "watch_attack"]
+__all__ = ["AttackJob", "cached_target", "follow_attack", "picture_of", "submit_attack", "three_pictures"]
 
 HUNT = 7
 
@@ -76,36 +76,12 @@ def _work(
     )
 
 
-def watch_attack(job: Job, result: Result) -> None:
+def follow_attack(job: Job, result: Result) -> None:
     """Show an attack while it waits or runs, refreshed every second; when it ends the whole page is drawn anew."""
-    shown = job.state, job.place, job.stopping
-    left, right = st.columns([4, 1], vertical_alignment="center")
-    with left:
-        if job.state is State.WAITING:
-            st.info(f"The attack waits its turn: {job.place} ahead of it. It starts by itself.")
-        elif job.stopping:
-            st.info("The attack is stopping.")
-        else:
-            st.markdown("Hunting for the smallest radius …" if job.about.hunting else "Attacking …")
-    right.button(
-        "Cancel",
-        key=f"attack_cancel_{job.id}",
-        on_click=jobs().cancel,
-        args=(job.id,),
-        width="stretch",
-        icon=":material/close:",
-    )
+    doing = "Hunting for the smallest radius …" if job.about.hunting else "Attacking …"
+    cancel_or_wait(job, "The attack", doing)
     picture = picture_of(result)
-
-    @st.fragment(run_every=1.0)
-    def live() -> None:
-        now = jobs().get(job.id)
-        if now is None or (now.state, now.place, now.stopping) != shown:
-            st.rerun()
-        if now.state is State.RUNNING:
-            _draw(now, picture, result.certificates[0])
-
-    live()
+    watch(job, lambda now: _draw(now, picture, result.certificates[0]), every=1.0)
 
 
 def _draw(job: Job, picture: "Tensor", certificate: "Certificate") -> None:
@@ -117,7 +93,7 @@ def _draw(job: Job, picture: "Tensor", certificate: "Certificate") -> None:
     st.progress(min(1.0, snapshot.done / snapshot.total), text=_words(hunt, certificate.class_name))
     seeing, chart = st.columns([2, 3])
     with seeing:
-        three_pictures(picture, snapshot.attacked, side=96, width=96)
+        three_pictures(picture, snapshot.attacked, 96)
     with chart:
         st.caption(f"How much the noisy copies still look like “{certificate.class_name}” to the model")
         st.altair_chart(_trace_chart(job.history, len(hunt.attempts), snapshot.settings.samples), height=190)
@@ -165,12 +141,12 @@ def _trace_chart(history: "Sequence[Hunt]", attempts: int, samples: int) -> alt.
     )
 
 
-def three_pictures(picture: "Tensor", attacked: "Tensor", side: int = 160, width: int = 148) -> None:
+def three_pictures(picture: "Tensor", attacked: "Tensor", width: int = 160) -> None:
     """The picture, what was changed, and the picture after that."""
     from srs_core.attacks.view import magnified_change
 
     change = magnified_change(picture, attacked.to(picture.device))
     with st.container(horizontal=True, gap="small"):
-        st.image(enlarged(picture, side), caption="Original", width=width)
-        st.image(enlarged(change.picture, side), caption=f"The change, {change.factor} × magnified", width=width)
-        st.image(enlarged(attacked, side), caption="Attacked", width=width)
+        show_picture(picture, width, "Original")
+        show_picture(change.picture, width, f"The change, {change.factor} × magnified")
+        show_picture(attacked, width, "Attacked")

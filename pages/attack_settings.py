@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.certify_settings import OneOf, Within, device_speed
+from pages.address import OneOf, Within
+from pages.certify_settings import device_speed
+from pages.widgets import number
 from srs_core.smoothing.settings import Settings
 
 if TYPE_CHECKING:
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from srs_core.mdeq.cards import Card
     from srs_core.smoothing.certificate import Certificate
 
-__all__ = ["METHODS", "READERS", "ask_strength", "number", "seed_defaults"]
+__all__ = ["LIMITS", "METHODS", "READERS", "ask_strength", "seed_defaults"]
 
 METHODS = {"serialized": "Serialized", "plain": "Plain"}
 SAMPLES = {0: "none (plain model)", 1: "1", 4: "4", 8: "8", 16: "16"}
@@ -35,6 +37,13 @@ READERS = {
     "job": str,
     "attacks": str,
 }
+STRENGTH = (
+    ("steps", "Gradient steps", 5, "Steps of each search."),
+    ("step", "Length of a step", 0.05, "As a share of the radius."),
+    ("restarts", "Restarts", 1, "Further searches from random points inside the radius."),
+    ("votes", "Votes on the result", 100, "Noisy copies that decide the answer at the end."),
+    ("seed", "Seed", 1, "The same seed gives the same attack."),
+)
 DEFAULTS: dict[str, Any] = {
     "by": "serialized",
     "reference_steps": 30,
@@ -73,11 +82,9 @@ def ask_strength(certificate: "Certificate") -> "AttackSettings | None":
     )
     with st.expander("More about the attack"):
         columns = st.columns(5)
-        number(columns[0], "Gradient steps", "steps", 5, "Steps of each search.")
-        number(columns[1], "Length of a step", "step", 0.05, "As a share of the radius.", format="%.2f")
-        number(columns[2], "Restarts", "restarts", 1, "Further searches from random points inside the radius.")
-        number(columns[3], "Votes on the result", "votes", 100, "Noisy copies that decide the answer at the end.")
-        number(columns[4], "Seed", "seed", 1, "The same seed gives the same attack.")
+        for column, (name, label, step, help) in zip(columns, STRENGTH, strict=True):
+            with column:
+                number("attack", name, label, LIMITS, step, help)
     s = st.session_state
     try:
         settings = AttackSettings(
@@ -102,17 +109,3 @@ def ask_strength(certificate: "Certificate") -> "AttackSettings | None":
             "steps, or longer ones."
         )
     return settings
-
-
-def number(place: Any, label: str, name: str, step: float, help: str, format: str | None = None) -> None:
-    """A number with its limits, kept in the session and in the address bar."""
-    place.number_input(
-        label,
-        min_value=LIMITS[name].least,
-        max_value=LIMITS[name].most,
-        step=step,
-        format=format,
-        key=f"attack_{name}",
-        help=help,
-        persist_state="session",
-    )

@@ -4,11 +4,13 @@ from typing import Any
 
 import streamlit as st
 
+from pages.address import load_address, store_address
 from pages.certify_pictures import Chosen, choose_pictures, preview
 from pages.certify_result import show_result
-from pages.certify_run import cancel_or_wait, jobs, submit, watch
+from pages.certify_run import follow, submit
 from pages.certify_settings import FORM, READERS, Inputs, device_speed, settings_form
-from pages.widgets import device_words, load_address, model_cards, plain_text, require_frame, store_address
+from pages.job_frame import jobs
+from pages.widgets import chosen_card, device_words, plain_text, require_frame, shelf
 from srs_core.history import History, HistoryError
 from srs_core.jobs import Job, State, TooManyJobsError
 from srs_core.result import Result
@@ -116,8 +118,7 @@ def close_kept() -> None:
 def show_job(job: Job) -> None:
     """Draw one run as it stands: waiting, running, finished, cancelled or failed."""
     if not job.state.over:
-        cancel_or_wait(job)
-        watch(job)
+        follow(job)
     elif job.state is State.FAILED:
         st.error(f"**{plain_text(job.about.picture)}**: {job.error} Your settings are kept below.")
     elif job.latest is not None and job.latest.result is not None:
@@ -150,23 +151,13 @@ def main() -> None:
         scroll.html(script, unsafe_allow_javascript=True)
     for complaint in complaints:
         st.warning(complaint)
-    cards = model_cards()
-    if not cards:
-        st.info(
-            "There is no trained model in `checkpoints/` yet. Train one with `python -m srs_core train`, or import one "
-            "with `python -m srs_core import-checkpoint`."
-        )
-        return
+    cards = shelf()
     if not show_kept():
         show_jobs()
     st.subheader("1. The picture")
-    sides = {card.name: card for card in cards}
-    chosen_card = sides.get(st.session_state.get("certify_model", ""), cards[0])
-    from srs_core.mdeq.variants import find_variant
-
     left, right = st.columns([3, 2])
     with left:
-        pictures = choose_pictures(find_variant(chosen_card.variant).image_size)
+        pictures = choose_pictures(chosen_card("certify", cards))
     seeing = right.container()
     st.subheader("2. The settings")
     inputs = settings_form(cards)

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.widgets import enlarged, plain_text
+from pages.widgets import plain_text, show_picture
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from srs_core.data import Dataset
+    from srs_core.mdeq.cards import Card
     from srs_core.smoothing.settings import Settings
 
 __all__ = ["Chosen", "choose_pictures", "preview"]
@@ -36,8 +37,11 @@ def samples() -> "Dataset":
     return gallery()
 
 
-def choose_pictures(side: int) -> list[Chosen]:
-    """Draw the gallery or the uploader and return what is chosen, fitted to `side` x `side` pixels."""
+def choose_pictures(card: "Card") -> list[Chosen]:
+    """Draw the gallery or the uploader and return what is chosen, fitted to what the card's model takes."""
+    from srs_core.mdeq.variants import find_variant
+
+    side = find_variant(card.variant).image_size
     st.session_state.setdefault("certify_source", "samples")
     source = st.segmented_control(
         "Where from",
@@ -57,9 +61,9 @@ def preview(chosen: Chosen, settings: "Settings") -> None:
 
     copies = NoisyCopies(chosen.image, settings.sigma, settings.seed, Purpose.ESTIMATION).batch(0, 3)
     with st.container(horizontal=True, gap="small"):
-        st.image(enlarged(chosen.image, 128), caption="Seen by the model", width=112)
+        show_picture(chosen.image, 128, "Seen by the model")
         for number, copy in enumerate(copies, start=1):
-            st.image(enlarged(copy, 128), caption=f"Noisy copy {number}", width=112)
+            show_picture(copy, 128, f"Noisy copy {number}")
     if chosen.note:
         st.caption(chosen.note)
 
@@ -70,9 +74,9 @@ def _sample(side: int) -> list[Chosen]:
         st.session_state["certify_picture"] = dataset.indices[0]
     with st.container(horizontal=True, gap="small", height=236, border=True):
         for position, index in enumerate(dataset.indices):
-            with st.container(width=76, gap=None):
+            with st.container(width=76, gap=None, horizontal_alignment="center"):
                 label = dataset.class_names[dataset.labels[position]]
-                st.image(enlarged(dataset[position].image, 64), width=72)
+                show_picture(dataset[position].image, 64)
                 st.button(
                     label,
                     key=f"certify_sample_{index}",
@@ -117,7 +121,7 @@ def _own(side: int) -> list[Chosen]:
             image, notes = _fitted(data, side)
             chosen.append(Chosen(name, image, notes))
             with st.container(width=110, gap=None):
-                st.image(enlarged(image, 96), width=96, caption=name)
+                show_picture(image, 96, plain_text(name))
                 st.button("Remove", key=f"certify_remove_{name}", type="tertiary", on_click=own.pop, args=(name,))
     return chosen
 

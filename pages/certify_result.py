@@ -4,7 +4,7 @@ import json
 
 import streamlit as st
 
-from pages.widgets import enlarged, metrics, plain_text
+from pages.widgets import metrics, plain_text, show_picture
 from srs_core.figures.certify import METHOD_NAMES, radii_figure, residuals_figure, votes_figure
 from srs_core.report import html_report
 from srs_core.result import Result, certificate_table
@@ -17,7 +17,7 @@ __all__ = ["show_result"]
 def show_result(result: Result) -> None:
     """Draw a finished result, from a job or from the history."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.image(enlarged(result.picture, 96), width=96)
+        show_picture(result.picture, 96)
         st.markdown(f"### {plain_text(result.picture_name)}")
     for column, certificate in zip(st.columns(len(result.certificates)), result.certificates, strict=True):
         with column, st.container(border=True):

@@ -1,6 +1,5 @@
 """The Certify page's running jobs: what is submitted, and how it looks while it runs."""
 
-import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,9 +9,10 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from pages.job_frame import cancel_or_wait, jobs, visitor, watch
 from pages.widgets import plain_text
 from srs_core.figures.certify import METHOD_COLOURS, METHOD_NAMES
-from srs_core.jobs import Job, Jobs, State
+from srs_core.jobs import Job
 from srs_core.smoothing.bounds import format_radius
 from srs_core.words import duration, percent_down
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from srs_core.smoothing.compare import Race
     from srs_core.smoothing.snapshot import Snapshot
 
-__all__ = ["About", "Progress", "cancel_or_wait", "jobs", "submit", "visitor", "watch"]
+__all__ = ["About", "Progress", "follow", "submit"]
 
 PHASES = {"selection": "Choosing the answer", "voting": "Voting", "audit": "Auditing", "done": "Done"}
 
@@ -43,19 +43,6 @@ class Progress:
     snapshots: "tuple[Snapshot | None, ...]"
     result: "Result | None" = None
     note: str = ""
-
-
-@st.cache_resource(show_spinner=False)
-def jobs() -> Jobs:
-    """All runs of this server. One at a time on a CPU, which a single run fills; two on a GPU."""
-    import torch
-
-    return Jobs(limit=2 if torch.cuda.is_available() else 1)
-
-
-def visitor() -> str:
-    """The owner's name of all of this visitor's jobs; it cannot be guessed."""
-    return str(st.session_state.setdefault("visitor", secrets.token_urlsafe(9)))
 
 
 def submit(inputs: "Inputs", pictures: "Sequence[Chosen]") -> list[str]:
@@ -103,39 +90,11 @@ def _stream(inputs: "Inputs", chosen: "Chosen") -> "Iterator[Race]":
         yield Race((snapshot,))
 
 
-def cancel_or_wait(job: Job) -> None:
-    """Say where a job stands, with a button to cancel it; drawn outside the part that refreshes itself."""
-    left, right = st.columns([4, 1], vertical_alignment="center")
-    if job.state is State.WAITING:
-        ahead = "1 run is" if job.place == 1 else f"{job.place} runs are"
-        left.info(f"**{plain_text(job.about.picture)}** waits its turn: {ahead} ahead of it. It starts by itself.")
-    elif job.stopping:
-        left.info(f"**{plain_text(job.about.picture)}** is stopping after its current batch.")
-    else:
-        left.markdown(f"Certifying **{plain_text(job.about.picture)}** …")
-    right.button(
-        "Cancel",
-        key=f"certify_cancel_{job.id}",
-        on_click=jobs().cancel,
-        args=(job.id,),
-        width="stretch",
-        icon=":material/close:",
-    )
-
-
-def watch(job: Job) -> None:
-    """Show a job while it waits or runs, refreshed twice a second; when it ends the whole page is drawn anew."""
-    shown = job.state, job.place, job.stopping
-
-    @st.fragment(run_every=0.5)
-    def live() -> None:
-        now = jobs().get(job.id)
-        if now is None or (now.state, now.place, now.stopping) != shown:
-            st.rerun()
-        if now.state is State.RUNNING:
-            _draw(now)
-
-    live()
+def follow(job: Job) -> None:
+    """Show a certification while it waits or runs; when it ends the whole page is drawn anew."""
+    name = f"**{plain_text(job.about.picture)}**"
+    cancel_or_wait(job, name, f"Certifying {name} …")
+    watch(job, _draw)
 
 
 def _draw(job: Job) -> None:

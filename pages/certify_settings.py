@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
-from pages.widgets import cached_model
+from pages.address import OneOf, Within
+from pages.widgets import cached_model, chosen_card, number, pick_model
 from srs_core.smoothing.settings import ESTIMATORS, SOLVER_NAMES, STARTS, Settings
 
 if TYPE_CHECKING:
@@ -27,32 +28,6 @@ START_WORDS = {
     "zero": "zero (cold)",
 }
 ESTIMATOR_WORDS = {"joint": "joint (tightest)", "exact": "exact", "paper": "as in the paper"}
-
-
-@dataclass(frozen=True)
-class Within:
-    """Numbers from `least` to `most`; reads one from a text, or refuses it."""
-
-    least: float
-    most: float
-
-    def __call__(self, text: str) -> float:
-        value = type(self.least)(text)
-        if not self.least <= value <= self.most:
-            raise ValueError(text)
-        return value
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """One of a few words."""
-
-    words: tuple[str, ...]
-
-    def __call__(self, text: str) -> str:
-        if text not in self.words:
-            raise ValueError(text)
-        return text
 
 
 LIMITS = {
@@ -131,24 +106,16 @@ def seed_defaults(card: "Card") -> None:
 
 def settings_form(cards: "list[Card]") -> Inputs | None:
     """Draw the settings and return them, or a sentence on the page and None when they are impossible."""
-    by_name = {card.name: card for card in cards}
-    if st.session_state.get("certify_model") not in by_name:
-        st.session_state["certify_model"] = cards[0].name
-    seed_defaults(by_name[st.session_state["certify_model"]])
+    card = chosen_card("certify", cards)
+    seed_defaults(card)
 
     def follow_model() -> None:
         # Noise of another strength than in training makes a model guess, so sigma goes with the model.
-        st.session_state["certify_sigma"] = by_name[st.session_state["certify_model"]].sigma or 0.25
+        st.session_state["certify_sigma"] = chosen_card("certify", cards).sigma or 0.25
 
     main = st.columns(4)
-    main[0].selectbox(
-        "Model",
-        list(by_name),
-        key="certify_model",
-        on_change=follow_model,
-        persist_state="session",
-        help="A deep equilibrium model (DEQ) from the shelf. The number in its name is the noise it was trained with.",
-    )
+    with main[0]:
+        pick_model("certify", cards, on_change=follow_model)
     _number(
         main[1],
         "Votes",
@@ -182,11 +149,11 @@ def settings_form(cards: "list[Card]") -> Inputs | None:
         "where the last one ended, takes a few steps, and has a random share of its votes audited.",
     )
     with st.expander("More settings"):
-        _more_settings(by_name[st.session_state["certify_model"]])
+        _more_settings(card)
     values = {name: st.session_state[f"certify_{name}"] for name in FORM}
     try:
         settings = Settings(method="srs", **values)
-        model = cached_model(st.session_state["certify_model"])
+        model = cached_model(card.name)
     except (ValueError, OSError) as error:
         st.error(str(error))
         return None
@@ -265,16 +232,8 @@ def _more_settings(card: "Card") -> None:
 
 
 def _number(place: Any, label: str, name: str, *, step: float, help: str, format: str | None = None) -> None:
-    place.number_input(
-        label,
-        min_value=LIMITS[name].least,
-        max_value=LIMITS[name].most,
-        step=step,
-        format=format,
-        key=f"certify_{name}",
-        help=help,
-        persist_state="session",
-    )
+    with place:
+        number("certify", name, label, LIMITS, step, help, format)
 
 
 def _choice(place: Any, label: str, name: str, words: Mapping[str, str], *, help: str) -> None:

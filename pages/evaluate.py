@@ -1,14 +1,13 @@
 """Evaluate: many pictures at once; certified accuracy, how bounds are spread, and every picture by itself."""
 
-import base64
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
-from pages.certify_run import jobs
-from pages.evaluate_run import About, ask_run, finished_results, watch
-from pages.widgets import model_cards, require_frame
+from pages.evaluate_run import About, ask_run, finished_results, follow
+from pages.job_frame import jobs
+from pages.widgets import model_cards, picture_address, require_frame
 from srs_core.evaluate.results import Results, labels_of, parse_results, results_folder, shipped_results
 from srs_core.evaluate.summary_table import csv_table, latex_table, markdown_table, summarise
 from srs_core.evaluate.table import ResultError
@@ -108,7 +107,7 @@ def from_run() -> list[Results]:
     elif job.state is State.CANCELLED:
         st.warning("The evaluation was stopped; what it had finished is shown.")
     elif not job.state.over:
-        watch(job)
+        follow(job)
         return []
     return finished_results(job)
 
@@ -199,7 +198,7 @@ def picture_table(results: list[Results]) -> None:
     for column in ("label", "predict"):
         shown[column] = [names.get(value, value) for value in shown[column]]
     if pictures:
-        shown.insert(0, "picture", [thumbnail(pictures[i]) if i in pictures else None for i in frame["idx"]])
+        shown.insert(0, "picture", [picture_address(pictures[i]) if i in pictures else None for i in frame["idx"]])
         st.caption("Click a row at its left edge to open the picture on the Certify page.")
     event = st.dataframe(
         shown,
@@ -246,13 +245,6 @@ def pictures_of(results: Results) -> "dict[int, Tensor]":
 
         return {sample.index: sample.image for sample in gallery()}
     return kept_pictures(results.data_hash) if results.data_hash else {}
-
-
-def thumbnail(image: "Tensor") -> str:
-    """A picture as an address that holds the picture itself."""
-    from srs_core.images import to_png
-
-    return "data:image/png;base64," + base64.b64encode(to_png(image)).decode()
 
 
 def open_on_certify(index: int, image: "Tensor", model: str) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.certify_run import jobs, visitor
-from pages.widgets import cached_model, model_cards
+from pages.job_frame import cancel_or_wait, jobs, visitor, watch
+from pages.widgets import cached_model, chosen_card, pick_model, shelf
 from srs_core.evaluate.results import Results, read_results
 from srs_core.jobs import Job, TooManyJobsError
 from srs_core.words import duration
@@ -18,7 +18,7 @@ from srs_core.words import duration
 if TYPE_CHECKING:
     from srs_core.evaluate.run import Progress
 
-__all__ = ["ask_run", "finished_results", "watch"]
+__all__ = ["About", "ask_run", "finished_results", "follow"]
 
 MOST_PICTURES = 31
 VOTES = (100, 200, 500, 1000)
@@ -35,12 +35,11 @@ class About:
 
 def ask_run() -> None:
     """Draw the form of a small evaluation, and start it."""
-    cards = model_cards()
-    if not cards:
-        st.info("There is no trained model in `checkpoints/` yet. Train one with `python -m srs_core train`.")
-        return
+    cards = shelf()
     columns = st.columns(3)
-    model = columns[0].selectbox("Model", [card.name for card in cards], key="evaluate_model", persist_state="session")
+    with columns[0]:
+        pick_model("evaluate", cards)
+    model = chosen_card("evaluate", cards).name
     pictures = columns[1].slider(
         "Gallery pictures", 2, MOST_PICTURES, 6, key="evaluate_pictures", persist_state="session"
     )
@@ -81,22 +80,13 @@ def start(model: str, pictures: int, votes: int) -> str:
     return jobs().submit(partial(work), owner=visitor(), about=About(model, folder, tuple(paths.values())))
 
 
-def watch(job: Job) -> None:
-    """Show a running evaluation until it is over; Cancel keeps what is finished."""
-    if st.button("Stop here", icon=":material/stop:", disabled=job.stopping, key="evaluate_stop"):
-        jobs().cancel(job.id)
-        st.rerun()
-    _follow(job.id)
+def follow(job: Job) -> None:
+    """Show a running evaluation until it is over; what is finished is kept when it is stopped."""
+    cancel_or_wait(job, "The evaluation", "Evaluating …", "Stop here")
+    watch(job, _draw, every=1.0)
 
 
-@st.fragment(run_every=1.0)
-def _follow(id: str) -> None:
-    job = jobs().get(id)
-    if job is None or job.state.over:
-        st.rerun()
-    if job.place:
-        st.progress(0.0, text=f"Waiting: {job.place} runs come first.")
-        return
+def _draw(job: Job) -> None:
     progress = job.latest
     if progress is None:
         st.progress(0.0, text="Starting …")

@@ -1,11 +1,11 @@
 """Paper: the tables of the paper as plots, beside what was measured here."""
 
 from collections.abc import Callable
-from typing import Any
 
 import streamlit as st
 
-from pages.widgets import require_frame
+from pages.address import BOUND
+from pages.widgets import BARE, require_frame
 from srs_core.figures.paper import accuracy_curves, attack_curves, attack_success_bars, difference_bars, speed_map
 from srs_core.paper_tables import (
     CertifiedCurve,
@@ -18,8 +18,6 @@ from srs_core.paper_tables import (
 )
 from srs_core.smoothing.bounds import cutoff_radius, format_radius
 
-BARE = {"displayModeBar": False}
-BOUND: dict[str, Any] = {"bind": "query-params", "persist_state": "session"}
 DATASETS = {"CIFAR-10": "cifar10", "ImageNet": "imagenet"}
 STUDIES = {
     "start points": "Starting from the clean picture's fixed point instead of the previous batch's.",

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.widgets import require_frame
+from pages.address import BOUND
+from pages.widgets import BARE, require_frame
 from srs_core.figures.plane import Circle, Cloud, plane_figure
 from srs_core.smoothing.bounds import certified_radius, format_radius
 from srs_core.smoothing.settings import Settings
@@ -26,7 +27,6 @@ PRESETS = {
 SHOWN_COPIES = 300
 STANDARD = {"solver": "anderson", "steps": 30}
 SINGLE, VOTE = "single answers (f)", "the vote (g)"
-BARE = {"displayModeBar": False}
 
 
 @st.cache_resource(show_spinner=False)
@@ -90,7 +90,7 @@ def picked() -> None:
 
 def ask_point() -> tuple[float, float]:
     """The point, also for those who cannot click."""
-    options = {"min_value": 0.0, "max_value": 1.0, "step": 0.01, "bind": "query-params", "persist_state": "session"}
+    options = {"min_value": 0.0, "max_value": 1.0, "step": 0.01, **BOUND}
     first, second = st.columns(2)
     x = first.slider("First pixel (left to right)", value=0.24, key="x", **options)
     y = second.slider("Second pixel (bottom to top)", value=0.30, key="y", **options)
@@ -99,10 +99,9 @@ def ask_point() -> tuple[float, float]:
 
 def ask_settings() -> tuple[Settings, Settings]:
     """The settings of the plain and of the fast run."""
-    bound = {"bind": "query-params", "persist_state": "session"}
     columns = st.columns(4)
     sigma = columns[0].slider(
-        "Noise", 0.02, 0.15, 0.06, 0.01, key="noise", help="Its standard deviation, σ, in units of the square.", **bound
+        "Noise", 0.02, 0.15, 0.06, 0.01, key="noise", help="Its standard deviation, σ, in units of the square.", **BOUND
     )
     n = columns[1].select_slider(
         "Votes",
@@ -110,7 +109,7 @@ def ask_settings() -> tuple[Settings, Settings]:
         2000,
         key="n",
         help="Noisy copies that are classified, N.",
-        **bound,
+        **BOUND,
     )
     audit = columns[2].select_slider(
         "Votes audited",
@@ -118,7 +117,7 @@ def ask_settings() -> tuple[Settings, Settings]:
         500,
         key="k",
         help="How many of the shortcut's votes, chosen at random, the full model checks, K. At most all of them.",
-        **bound,
+        **BOUND,
     )
     steps = columns[3].slider(
         "Steps of the shortcut",
@@ -127,7 +126,7 @@ def ask_settings() -> tuple[Settings, Settings]:
         5,
         key="s",
         help="Evaluations of f a vote, S, from a warm start. The full model takes up to 30 from a cold one.",
-        **bound,
+        **BOUND,
     )
     common = {"sigma": sigma, "n": n, "alpha": 0.001, "batch_size": 250, "seed": 0}
     srs = Settings(method="srs", steps=steps, audit=min(audit, n), **common)
@@ -142,10 +141,9 @@ def ask_colours() -> bool:
         default=SINGLE,
         required=True,
         key="colours",
-        bind="query-params",
-        persist_state="session",
         help="f answers for one point. g answers what f says most often when noise is added; certificates are about g. "
         "The grey lines are the borders of g in both views.",
+        **BOUND,
     )
     return chosen == VOTE
 

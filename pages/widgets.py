@@ -1,13 +1,15 @@
-"""What several pages draw or need: the model, pictures made visible, settings in the address bar."""
+"""What several pages draw or need: the frame, the model, pictures made visible, numbers."""
 
+import base64
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from PIL import Image
 
+from pages.address import Within
 from srs_core.words import Fact
 
 if TYPE_CHECKING:
@@ -17,15 +19,23 @@ if TYPE_CHECKING:
     from srs_core.mdeq.inference import InferenceMDEQ
 
 __all__ = [
+    "BARE",
     "cached_model",
+    "chosen_card",
     "device_words",
-    "enlarged",
-    "load_address",
     "metrics",
     "model_cards",
+    "number",
+    "pick_model",
+    "picture_address",
+    "plain_text",
     "require_frame",
-    "store_address",
+    "shelf",
+    "show_picture",
 ]
+
+BARE = {"displayModeBar": False}
+"""A Plotly chart without its row of buttons, which cover the title on a narrow screen."""
 
 
 def require_frame() -> None:
@@ -58,6 +68,55 @@ def model_cards() -> "list[Card]":
     return sorted(available_models(), key=lambda card: (card.name.startswith("prototype"), card.name))
 
 
+def shelf() -> "list[Card]":
+    """The cards of the models, or a sentence on how to get one and the end of the page."""
+    cards = model_cards()
+    if not cards:
+        st.info(
+            "There is no trained model in `checkpoints/` yet. Train one with `python -m srs_core train`, or import one "
+            "with `python -m srs_core import-checkpoint`."
+        )
+        st.stop()
+    return cards
+
+
+def chosen_card(page: str, cards: "Sequence[Card]") -> "Card":
+    """The card of the model that a page's picker shows, which is the first until the visitor chooses another."""
+    by_name = {card.name: card for card in cards}
+    if st.session_state.get(f"{page}_model") not in by_name:
+        st.session_state[f"{page}_model"] = cards[0].name
+    return by_name[st.session_state[f"{page}_model"]]
+
+
+def pick_model(page: str, cards: "Sequence[Card]", on_change: Callable[[], None] | None = None) -> None:
+    """Draw the picker of a model; `chosen_card` tells what it shows, also before it is drawn."""
+    chosen_card(page, cards)
+    st.selectbox(
+        "Model",
+        [card.name for card in cards],
+        key=f"{page}_model",
+        on_change=on_change,
+        persist_state="session",
+        help="A deep equilibrium model (DEQ) from the shelf. The number in its name is the noise it was trained with.",
+    )
+
+
+def number(
+    page: str, name: str, label: str, limits: Mapping[str, Within], step: float, help: str, format: str | None = None
+) -> None:
+    """A number within its limits, kept in the session under "page_name"."""
+    st.number_input(
+        label,
+        min_value=limits[name].least,
+        max_value=limits[name].most,
+        step=step,
+        format=format,
+        key=f"{page}_{name}",
+        help=help,
+        persist_state="session",
+    )
+
+
 def device_words() -> str:
     """The device that computes, in words."""
     from srs_core.device import pick_device
@@ -66,14 +125,27 @@ def device_words() -> str:
     return names.get(pick_device().type, "this machine's processor (CPU)")
 
 
-def enlarged(picture: "Tensor | bytes", side: int = 192) -> Image.Image:
-    """A small picture with its pixels made large enough to see, without blurring them."""
+def show_picture(picture: "Tensor | bytes", width: int, caption: str | None = None) -> None:
+    """Draw a small picture, `width` pixels wide, with its pixels made large enough to see and not blurred.
+
+    The picture travels in its own address. Streamlit would otherwise keep it in a store that forgets the pictures of
+    a run of the page as soon as the next one ends, so that a slow browser found nothing there and showed a gap.
+    """
+    st.image(picture_address(picture, width), caption=caption, width=width)
+
+
+def picture_address(picture: "Tensor | bytes", width: int = 0) -> str:
+    """A picture as an address that holds the picture itself, enlarged by a whole factor to at most `width` pixels."""
     from srs_core.images import to_png
 
     data = picture if isinstance(picture, bytes) else to_png(picture)
     with Image.open(io.BytesIO(data)) as image:
-        factor = max(1, side // max(image.size))
-        return image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST)
+        factor = width // max(image.size)
+        if factor > 1:
+            buffer = io.BytesIO()
+            image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST).save(buffer, "PNG")
+            data = buffer.getvalue()
+    return "data:image/png;base64," + base64.b64encode(data).decode()
 
 
 def plain_text(name: str) -> str:
@@ -86,31 +158,3 @@ def metrics(facts: Sequence[Fact], width: int = 150) -> None:
     with st.container(horizontal=True, gap="small"):
         for fact in facts:
             st.metric(fact.label, fact.value, help=fact.help, width=width)
-
-
-def load_address(page: str, readers: Mapping[str, Callable[[str], Any]]) -> list[str]:
-    """Take a page's settings from the address bar into its widgets; returns a sentence for each value that is no good.
-
-    The widgets have the keys "page_name". What this page wrote itself is not read back, so that a widget which the
-    visitor has just changed wins over the address of a moment ago.
-    """
-    given = {name: st.query_params[name] for name in readers if name in st.query_params}
-    if not given or given == st.session_state.get(f"{page}__address"):
-        return []
-    complaints = []
-    for name, text in given.items():
-        try:
-            st.session_state[f"{page}_{name}"] = readers[name](text)
-        except ValueError:
-            complaints.append(
-                f"The link says {name} = {text[:40]!r}, which cannot be used; the default is taken instead."
-            )
-    return complaints
-
-
-def store_address(page: str, values: Mapping[str, Any]) -> None:
-    """Write a page's settings into the address bar, so that the link shows the same again."""
-    texts = {name: str(value) for name, value in values.items() if value is not None}
-    st.session_state[f"{page}__address"] = texts
-    if st.query_params.to_dict() != texts:
-        st.query_params.from_dict(texts)

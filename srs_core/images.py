@@ -135,11 +135,13 @@ def to_png(tensor: Tensor) -> bytes:
     """Return a picture [3, H, W] as PNG; values outside [0, 1], as noise makes them, are clipped."""
     if tensor.ndim != 3 or tensor.shape[0] != 3 or not tensor.is_floating_point():
         raise ValueError(f"A float tensor [3, H, W] is needed, not {tensor.dtype} {list(tensor.shape)}.")
-    if not bool(torch.isfinite(tensor).all()):
+    # NumPy, because torch divides even this little work among threads, which wait for each other on a busy machine.
+    values = tensor.detach().cpu().double().numpy()
+    if not np.isfinite(values).all():
         raise ValueError("The picture has values that are not finite, so it cannot be shown.")
-    rounded = (tensor.detach().clamp(0, 1) * 255).round().to("cpu", torch.uint8)
+    rounded = np.rint(values.clip(0, 1) * 255).astype(np.uint8)
     buffer = io.BytesIO()
-    Image.fromarray(rounded.permute(1, 2, 0).contiguous().numpy()).save(buffer, "PNG")
+    Image.fromarray(np.ascontiguousarray(rounded.transpose(1, 2, 0))).save(buffer, "PNG")
     return buffer.getvalue()
 
 

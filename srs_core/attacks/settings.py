@@ -1,8 +1,9 @@
 """The settings of one attack, as a value that cannot be impossible."""
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from srs_core.checks import check_names, check_whole
 from srs_core.smoothing.settings import Settings
 
 __all__ = ["AttackSettings"]
@@ -38,9 +39,7 @@ class AttackSettings:
 
     def __post_init__(self) -> None:
         for name, least in (("samples", 0), ("steps", 1), ("restarts", 0), ("solve_steps", 1), ("gradient_steps", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"{name} is {value!r}; it must be a whole number of at least {least}.")
+            check_whole(name, getattr(self, name), least)
         if not 0 < self.step <= 2:
             raise ValueError(
                 f"step is {self.step}; it is a share of the radius and must be above 0 and at most 2, the whole ball."
@@ -80,10 +79,7 @@ class AttackSettings:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "AttackSettings":
         """Settings from plain values; an unknown name is an error, not a silence."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(values) - known)
-        if unknown:
-            raise ValueError(f"Unknown attack settings {', '.join(unknown)}; known are {', '.join(sorted(known))}.")
+        check_names(values, cls, "attack settings")
         return cls(**values)
 
     def with_(self, **changes: Any) -> "AttackSettings":

@@ -1,7 +1,9 @@
 """The settings of one certification, as a value that cannot be impossible."""
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+from srs_core.checks import check_choice, check_names, check_whole
 
 __all__ = ["ESTIMATORS", "METHODS", "PRECISIONS", "SOLVER_NAMES", "STARTS", "Settings"]
 
@@ -91,10 +93,7 @@ class Settings:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Settings":
         """Settings from plain values; an unknown name is an error, not a silence."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(values) - known)
-        if unknown:
-            raise ValueError(f"Unknown settings {', '.join(unknown)}; known are {', '.join(sorted(known))}.")
+        check_names(values, cls, "settings")
         return cls(**values)
 
     def with_(self, **changes: Any) -> "Settings":
@@ -118,16 +117,13 @@ class Settings:
             ("start", STARTS),
             ("proxy_precision", PRECISIONS),
         ):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ValueError(f"{name} is {value!r}; choose one of {', '.join(allowed)}.")
+            check_choice(name, getattr(self, name), allowed)
         if self.estimator == "published":
             raise ValueError(
                 "estimator is 'published'; that formula does not lower the vote share, so what it gives is not "
                 f"a certificate. Choose one of {', '.join(ESTIMATORS)}."
             )
-        if self.estimator not in ESTIMATORS:
-            raise ValueError(f"estimator is {self.estimator!r}; choose one of {', '.join(ESTIMATORS)}.")
+        check_choice("estimator", self.estimator, ESTIMATORS)
 
     def _check_numbers(self) -> None:
         for name in ("n", "n0", "proxy_steps", "reference_steps", "warm_up_steps"):
@@ -166,7 +162,4 @@ class Settings:
             )
 
     def _at_least(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            shown = "steps" if name == "proxy_steps" else name
-            raise ValueError(f"{shown} is {value!r}; it must be a whole number of at least {least}.")
+        check_whole("steps" if name == "proxy_steps" else name, getattr(self, name), least)

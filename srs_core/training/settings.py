@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from srs_core.checks import check_choice
 from srs_core.mdeq.variants import find_variant
 
 __all__ = ["GRADIENTS", "OPTIMIZERS", "SCHEDULES", "TrainingSettings"]
@@ -79,8 +80,7 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         find_variant(self.variant)
         for name, allowed in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES), ("gradient", GRADIENTS)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(allowed)}.")
+            check_choice(name, getattr(self, name), allowed)
         for name in SHARES:
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be between 0 and 1.")

@@ -24,7 +24,7 @@ def traces(page, chart):
 @pytest.fixture
 def registry(run_page):  # noqa: ARG001  (it makes the pages importable)
     """The jobs that the pages of this process share."""
-    from pages.certify_run import jobs
+    from pages.job_frame import jobs
 
     return jobs()
 
@@ -129,13 +129,6 @@ def test_a_failed_attack_says_what_happened(certified, registry, run_page):
     page = run_page("attack", **{**dict(certified.query_params), "attacks": job})
     assert not page.exception
     assert "The gradient went home." in texts(page)
-
-
-def test_without_models_the_page_says_how_to_get_one(run_page, monkeypatch, tmp_path):
-    monkeypatch.setenv("SRS_CHECKPOINTS", str(tmp_path))
-    page = run_page("attack")
-    assert not page.exception
-    assert "srs_core train" in texts(page)
 
 
 def test_a_kept_study_is_drawn_with_what_it_found(run_page, monkeypatch, tmp_path):

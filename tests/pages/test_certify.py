@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from srs_core.history import History
+from srs_core.jobs import TooManyJobsError
 from srs_core.result import Result
 from srs_core.smoothing.snapshot import ResidualSummary
 
@@ -43,7 +44,7 @@ def button(page, label):
 @pytest.fixture
 def registry(run_page):  # noqa: ARG001  (it makes the pages importable)
     """The jobs that the pages of this process share."""
-    from pages.certify_run import jobs
+    from pages.job_frame import jobs
 
     return jobs()
 
@@ -180,6 +181,43 @@ def test_a_failed_run_says_what_happened_and_keeps_the_settings(run_page, regist
     assert page.number_input(key="certify_n").value == 40
 
 
+def test_a_full_queue_is_a_sentence_and_keeps_the_settings(run_page, registry, monkeypatch):
+    def full(*_args, **_options):
+        raise TooManyJobsError("The queue is full; try again in a minute.")
+
+    monkeypatch.setattr(registry, "submit", full)
+    page = run_page("certify", **QUICK)
+    button(page, "Certify").click().run()
+    assert not page.exception
+    assert "The queue is full" in page.warning[0].value
+    assert page.number_input(key="certify_n").value == 40
+    assert "job" not in page.query_params
+
+
+def test_there_is_an_end_to_uploads_and_each_can_be_removed(run_page):
+    page = run_page("certify", **QUICK)
+    page.session_state["certify_source"] = "own"
+    page.session_state["certify_own"] = {f"{number}.png": png() for number in range(12)}
+    page.run()
+    page.get("file_uploader")[0].upload("thirteenth.png", png(), "image/png")
+    page.run()
+    assert "12 pictures at a time are enough" in texts(page)
+    page.button(key="certify_remove_3.png").click().run()
+    assert not page.exception
+    assert "3.png" not in page.session_state["certify_own"]
+    assert len(page.session_state["certify_own"]) == 11
+
+
+def test_a_history_that_cannot_be_read_is_a_sentence(run_page, monkeypatch, tmp_path):
+    broken = tmp_path / "broken.sqlite"
+    broken.write_text("this is not a database " * 100)
+    monkeypatch.setenv("SRS_HISTORY", str(broken))
+    page = run_page("certify", **QUICK, kept="any")
+    assert not page.exception
+    assert "broken.sqlite" in page.error[0].value
+    assert not button(page, "Certify").disabled
+
+
 def test_a_forgotten_run_is_explained(run_page):
     assert "no longer remembered" in texts(run_page("certify", **QUICK, job="nobody"))
     assert "not in the history" in texts(run_page("certify", **QUICK, kept="nobody"))
@@ -224,13 +262,6 @@ def test_the_settings_of_a_kept_run_can_be_read_back(run_page, make_certificate)
     assert "audit" not in plain
     page = run_page("certify", **{**both, "model": "cifar10-small-0.25"})
     assert page.number_input(key="certify_n").value == 1200
-
-
-def test_without_models_the_page_says_how_to_get_one(run_page, monkeypatch, tmp_path):
-    monkeypatch.setenv("SRS_CHECKPOINTS", str(tmp_path))
-    page = run_page("certify")
-    assert not page.exception
-    assert "srs_core train" in texts(page)
 
 
 def test_a_kept_result_with_one_method_opens(run_page, make_certificate):

@@ -8,6 +8,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from srs_core.smoothing.certificate import Certificate
+from tests.pages.live import mark, marked, wait_until_drawn_anew
 
 QUICK = "/certify?n=40&audit=20&steps=1&reference_steps=4&n0=8&alpha=0.1&batch_size=8&picture=333&seed=3"
 LONG = "/certify?n=20000&audit=2000&steps=3&reference_steps=30&n0=8&batch_size=2&picture=0&seed=3"
@@ -90,19 +91,13 @@ def test_live_values_change_in_charts_that_stay_and_survive_page_switch_and_relo
     expect(page.get_by_text("Certifying")).to_be_in_viewport()
     counter = page.get_by_text(" of 20,000 votes").first
     expect(counter).to_contain_text("Voting")
-    chart = page.get_by_test_id("stVegaLiteChart").last
-    chart.locator("canvas, svg").first.wait_for()
-    # The marks are lost if Streamlit replaces the node; a picture of the chart tells whether its data changed.
-    page.evaluate("document.querySelectorAll('[data-testid=stVegaLiteChart]').forEach(node => node.mark = true)")
-    before, text = chart.screenshot(), counter.inner_text()
-    expect(counter).not_to_have_text(text)
+    charts = page.get_by_test_id("stVegaLiteChart")
+    expect(charts).to_have_count(4)  # the votes of both methods, the radius and the residuals
+    mark(charts)
     text = counter.inner_text()
+    wait_until_drawn_anew(charts.last)
     expect(counter).not_to_have_text(text)
-    page.wait_for_timeout(1000)
-    assert (
-        page.evaluate("[...document.querySelectorAll('[data-testid=stVegaLiteChart]')].filter(n => n.mark).length") >= 3
-    )
-    assert chart.screenshot() != before
+    assert marked(charts) == 4
 
     page.get_by_role("link", name="History").click()
     expect(page.get_by_role("heading", name="History")).to_be_visible()
@@ -141,7 +136,7 @@ def test_a_link_reproduces_the_settings(site):
     expect(other.get_by_role("spinbutton", name="Votes", exact=True)).to_have_value("60")
     expect(other.get_by_role("spinbutton", name="Steps per vote")).to_have_value("1")
     expect(other.get_by_text("Picture 333 of the CIFAR-10 test set")).to_be_visible()
-    assert other.url == page.url
+    other.wait_for_url(page.url)
 
 
 @pytest.mark.parametrize("link", ["/certify?n=77", "/history"])

@@ -5,6 +5,8 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+from tests.pages.live import watch_charts, watched_charts
+
 
 def spec(page, chart=0):
     return json.loads(page.get("plotly_chart")[chart].proto.spec)
@@ -73,6 +75,17 @@ def test_in_a_browser_parts_change_and_certificates_are_counted(site, dark):
     page.get_by_role("radio", name="Who wins").click()
     expect(page.get_by_text("certifies more.")).to_be_visible()
     site.settle(page)
+
+
+def test_the_live_chart_stays_while_its_counts_change(site):
+    page = site.open("/correlation?part=What+goes+wrong&votes=10000&audited=1000&false=5")
+    watch_charts(page)
+    page.get_by_role("button", name="Simulate 300 certificates").click()
+    expect(page.get_by_text("Of 300 certificates")).to_be_visible()
+    site.settle(page)
+    nodes, pictures = watched_charts(page)
+    assert nodes == 1
+    assert pictures >= 3
 
 
 def test_it_fits_a_narrow_screen(site):
