@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from srs_core.smoothing.compare import Comparison as Comparison
     from srs_core.smoothing.compare import compare as compare
     from srs_core.smoothing.compare import compare_stream as compare_stream
-    from srs_core.smoothing.estimate import verify as verify
     from srs_core.smoothing.planner import plan as plan
     from srs_core.smoothing.predict import predict as predict
     from srs_core.smoothing.settings import Settings as Settings
     from srs_core.smoothing.snapshot import Snapshot as Snapshot
     from srs_core.smoothing.stream import certify as certify
     from srs_core.smoothing.stream import certify_stream as certify_stream
+    from srs_core.smoothing.verify import verify as verify
     from srs_core.solvers import Solution as Solution
     from srs_core.solvers import Status as Status
     from srs_core.solvers import solve as solve
@@ -44,7 +44,7 @@ _HOMES = {
     "model": ("Model",),
     "smoothing.certificate": ("Certificate",),
     "smoothing.compare": ("Comparison", "compare", "compare_stream"),
-    "smoothing.estimate": ("verify",),
+    "smoothing.verify": ("verify",),
     "smoothing.planner": ("plan",),
     "smoothing.predict": ("predict",),
     "smoothing.settings": ("Settings",),

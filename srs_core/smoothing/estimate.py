@@ -1,7 +1,6 @@
 """From counts to a bound: the one place that knows which estimator belongs to which certificate."""
 
 from srs_core.smoothing.bounds import (
-    certified_radius,
     clopper_pearson_lower,
     clopper_pearson_upper,
     cutoff_lower,
@@ -13,10 +12,10 @@ from srs_core.smoothing.bounds import (
     smallest_audit,
     smallest_n,
 )
-from srs_core.smoothing.certificate import AuditCounts, Certificate
+from srs_core.smoothing.certificate import AuditCounts
 from srs_core.smoothing.settings import Settings
 
-__all__ = ["RS_ESTIMATOR", "check_feasible", "lower_bound", "mismatch_bound", "upper_bound", "verify"]
+__all__ = ["RS_ESTIMATOR", "check_feasible", "lower_bound", "mismatch_bound", "upper_bound"]
 
 RS_ESTIMATOR = "clopper-pearson"
 
@@ -86,41 +85,3 @@ def check_feasible(settings: Settings) -> None:
         f"audit is {settings.audit}; with n = {settings.n} and alpha = {settings.alpha} no certificate is possible "
         f"with an audit of fewer than {smallest_audit(settings.n, alpha, bound)}, even if all votes are confirmed."
     )
-
-
-def verify(certificate: Certificate) -> list[str]:
-    """Recompute the bound and the radius from the counts; an empty list says that all agrees.
-
-    Otherwise each entry is a sentence about one disagreement. The counts themselves cannot be checked without
-    running the model again, with the same settings and seed.
-    """
-    c = certificate
-    wrong = []
-    if c.looks:
-        spent = sum(look.alpha for look in c.looks)
-        if spent > c.alpha * (1 + 1e-12):
-            wrong.append(f"The looks spend {spent:.3g} of error probability, more than alpha = {c.alpha:g}.")
-        bounds = []
-        for look in c.looks:
-            bounds.append(lower_bound(c.estimator, look.n, look.votes, look.counts, look.alpha))
-            if not _close(bounds[-1], look.p_a_lower):
-                wrong.append(f"The look at {look.n} votes says {look.p_a_lower}; its counts give {bounds[-1]}.")
-        p_lower = max(bounds)
-    else:
-        p_lower = lower_bound(c.estimator, c.n, c.votes[c.class_index], c.counts, c.alpha)
-    radius = certified_radius(p_lower, c.sigma)
-    if not _close(p_lower, c.p_a_lower):
-        wrong.append(f"The bound on p_A is stated as {c.p_a_lower}; the counts give {p_lower}.")
-    if not _close(radius, c.radius):
-        wrong.append(f"The radius is stated as {c.radius}; the counts give {radius}.")
-    if c.abstained != (radius == 0.0):
-        wrong.append(f"The certificate says abstained = {c.abstained}; a radius of {radius} says otherwise.")
-    if sum(c.votes) != c.n:
-        wrong.append(f"The votes sum to {sum(c.votes)}, not to n = {c.n}.")
-    if c.counts is not None and c.counts.census == 0 and c.counts.votes != c.votes[c.class_index]:
-        wrong.append(f"The audit speaks of {c.counts.votes} votes; the tally has {c.votes[c.class_index]}.")
-    return wrong
-
-
-def _close(a: float, b: float) -> bool:
-    return abs(a - b) <= 1e-9
