@@ -12,6 +12,9 @@ from pages.widgets import require_frame, shelf, show_picture
 from srs_core.figures.warm_start import START_WORDS
 from srs_core.smoothing.settings import SOLVER_NAMES, STARTS
 
+IN_DOUBT = "bird 4995"
+"""A picture on which the models hesitate: on a clear one even a single warm step makes hardly a mistake."""
+
 
 def ask_view() -> View:
     """The picture, the noise, the solver and its start."""
@@ -19,7 +22,12 @@ def ask_view() -> View:
     model = st.selectbox("Model", tuple(cards), key="model", **BOUND) if len(cards) > 1 else next(iter(cards))
     names = gallery_names()
     picture = st.selectbox(
-        "Picture", names, key="picture", help="From CIFAR-10's test set. Pictures in doubt show most.", **BOUND
+        "Picture",
+        names,
+        index=names.index(IN_DOUBT),
+        key="picture",
+        help="From CIFAR-10's test set. Pictures in doubt, show most.",
+        **BOUND,
     )
     show_picture(image_of(picture), 160)
     sigma = st.slider(
@@ -77,11 +85,11 @@ STORY: dict[str, tuple[str, dict[str, Any]]] = {
         {"view": "Answers", "start": "zero", "step": 1},
     ),
     "2 · Keep going": (
-        "More steps bring the right answers. This is what plain smoothing pays for, thousands of times a picture.",
+        "More steps bring the full solve's answers. Plain smoothing pays for this, thousands of times a picture.",
         {"view": "Answers", "start": "zero", "step": 8},
     ),
     "3 · Start where the last one ended": (
-        "The same single step, but from the fixed point of another noisy copy: most answers are right at once.",
+        "The same single step, but from the fixed point of another noisy copy: most answers are there at once.",
         {"view": "Answers", "start": "previous", "step": 1},
     ),
     "4 · Why it works": (
@@ -89,7 +97,8 @@ STORY: dict[str, tuple[str, dict[str, Any]]] = {
         {"view": "Distance", "start": "previous", "step": 1},
     ),
     "5 · The catch": (
-        "Some answers stay wrong, and they hang together along the chain. A certificate has to account for that.",
+        "Some answers are still not the full solve's, and one mistake is where the next copy starts. A certificate "
+        "has to account for that.",
         {"view": "Chain", "start": "previous", "step": 1},
     ),
 }
@@ -97,7 +106,7 @@ STORY: dict[str, tuple[str, dict[str, Any]]] = {
 
 def tell(chapter: str) -> None:
     """Set the page to a chapter of the story."""
-    st.session_state.update(STORY[chapter][1] | {"solver": "anderson", "restart": NEVER})
+    st.session_state.update(STORY[chapter][1] | {"solver": "anderson", "restart": NEVER, "picture": IN_DOUBT})
 
 
 def show_story(view: View, part: str) -> None:
