@@ -48,6 +48,14 @@ def test_the_builders_make_good_pictures_too():
         assert load_image(data).format == format
 
 
+def test_a_png_with_only_a_wrong_checksum_around_its_pixels_loses_nothing():
+    # The pixels have a checksum of their own inside, so a picture that comes out at all is the one that was saved.
+    whole = VALID["png"]
+    end = whole.index(b"IEND") - 4
+    wrong = whole[: end - 1] + bytes([whole[end - 1] ^ 1]) + whole[end:]
+    assert torch.equal(load_image(wrong).tensor, load_image(whole).tensor)
+
+
 @pytest.mark.parametrize("name", VALID)
 @given(draw=st.data())
 def test_cut_and_flipped_bytes_give_a_tensor_or_a_sentence(name, draw):

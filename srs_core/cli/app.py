@@ -37,10 +37,17 @@ def main() -> None:
     try:
         app()
     except (ValueError, OSError) as error:
-        errors.print(f"Error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+        errors.print(f"Error: {_sentence(error)}", style="red", highlight=False, markup=False, soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _sentence(error: ValueError | OSError) -> str:
+    """What went wrong, for people; the system's own errors come with a number that says nothing to them."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}."
+    return str(error)
 
 
 def command_line() -> str:

@@ -56,7 +56,11 @@ def attack(
     fit: options.Fit = "crop",
     device: options.Device = "auto",
     save: Annotated[
-        Path | None, typer.Option(help="Write the attacked pictures to this .npz file, as floats (a PNG would round).")
+        Path | None,
+        typer.Option(
+            help="Write the attacked pictures to this .npz file, as floats (a PNG would round).",
+            callback=options.writable,
+        ),
     ] = None,
     as_json: options.Json = False,
     out: options.Out = None,

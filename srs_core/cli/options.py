@@ -40,7 +40,18 @@ __all__ = [
     "pick_name",
     "pick_sigma",
     "sigma_or_any",
+    "writable",
 ]
+
+
+def writable(path: Path | None) -> Path | None:
+    """The path as given, or an error at once: hours later, when there is a result to write, it would be lost."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}.")
+    if path is not None and path.is_dir():
+        raise ValueError(f"{path} cannot be written: it is a folder. Give the name of a file.")
+    return path
+
 
 Picture = Annotated[str, typer.Argument(help="A picture file, or gallery:INDEX for a picture of the sample gallery.")]
 ModelName = Annotated[
@@ -69,7 +80,7 @@ ReferenceSteps = Annotated[int, typer.Option(help="Steps of the standard model, 
 Estimator = Annotated[str, typer.Option(help="From counts to a bound: joint (tightest), exact or paper.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same noise, the same audit, the same certificate.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else on standard output.")]
-Out = Annotated[Path | None, typer.Option(help="Also write the JSON document to this file.")]
+Out = Annotated[Path | None, typer.Option(help="Also write the JSON document to this file.", callback=writable)]
 
 MOST_AUDITED = 1_000
 
@@ -119,15 +130,15 @@ def open_picture(picture: str, model: "InferenceMDEQ", fit: str) -> "Tensor":
     from srs_core.data import gallery
     from srs_core.images import Fit, load_image
 
+    fits: dict[str, Fit] = {name: name for name in get_args(Fit)}
+    if fit not in fits:
+        raise ValueError(f"fit is {fit!r}; choose one of {', '.join(fits)}.")
     if picture.startswith("gallery:"):
         pictures = {str(sample.index): sample.image for sample in gallery()}
         index = picture.removeprefix("gallery:")
         if index not in pictures:
             raise ValueError(f"The gallery has no picture {index!r}; it has {', '.join(pictures)}.")
         return pictures[index]
-    fits: dict[str, Fit] = {name: name for name in get_args(Fit)}
-    if fit not in fits:
-        raise ValueError(f"fit is {fit!r}; choose one of {', '.join(fits)}.")
     size = model.variant.image_size
     return load_image(picture, (size, size), fit=fits[fit]).tensor
 

@@ -17,7 +17,9 @@ def report(
     baseline: Annotated[
         str | None, typer.Option(help="The setting to compare with. Default: plain smoothing with the most steps.")
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Also write plots to this file, complete in itself.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Also write plots to this file, complete in itself.", callback=options.writable)
+    ] = None,
     card: Annotated[
         str | None, typer.Option(help="Also write the figures into this model's card; the files must be its own.")
     ] = None,

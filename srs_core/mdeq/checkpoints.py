@@ -77,6 +77,8 @@ def card_path(name_or_path: str | Path) -> Path:
 
 def save_checkpoint(network: MDEQ, card: Card, folder: Path | None = None) -> Path:
     """Write weights and card under the card's name, the card last; returns the path of the weights."""
+    if not card.name or card.name != Path(card.name).name:
+        raise CheckpointError(f"A model cannot be called {card.name!r}: give a name that can be a file's, no path.")
     folder = checkpoint_folder() if folder is None else folder
     folder.mkdir(parents=True, exist_ok=True)
     content = save_tensors({key: tensor.detach().cpu().contiguous() for key, tensor in network.state_dict().items()})

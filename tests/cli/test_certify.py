@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from srs_core.smoothing.certificate import Certificate
-from srs_core.smoothing.estimate import verify
+from srs_core.smoothing.verify import verify
 
 ROOT = Path(__file__).parents[2]
 MODEL = ["--model", "cifar10-small-0.25", "--device", "cpu"]
@@ -68,6 +68,9 @@ def test_a_certificate_is_shown_in_words(run: Run) -> None:
         (["gallery:0", "--n", "9", "--method", "rs"], "fewer than 10 votes"),
         (["gallery:0", "--n", "100", "--batch-size", "200"], "batch_size is 200"),
         (["srs_core/gallery/0000-cat.png", "--fit", "stretch"], "fit is 'stretch'"),
+        (["gallery:0", "--fit", "stretch"], "fit is 'stretch'"),
+        (["gallery:0", "--out", "nowhere/certificate.json"], "there is no folder nowhere"),
+        (["gallery:0", "--out", "docs"], "it is a folder"),
         (["gallery:0", "--device", "abacus"], "device is 'abacus'"),
         (["gallery:0", "--estimator", "published"], "not a certificate"),
         (["gallery:0", "--proxy-precision", "int3"], "proxy_precision is 'int3'; choose one of float32, bfloat16"),

@@ -68,6 +68,7 @@ def test_a_settings_file_says_what_to_run_and_options_change_it(tmp_path):
         ((*QUICK, "--threads", "0", "--out", "r.tsv"), "threads is 0"),
         ((*QUICK, "--first", "99", "--stop", "100", "--out", "r.tsv"), "selects no picture"),
         (("report", "nothing.tsv"), "nothing.tsv"),
+        (("report", "nothing.tsv", "--html", "nowhere/report.html"), "there is no folder nowhere"),
         (("report", "nothing.tsv", "--format", "word"), "format is 'word'"),
     ],
 )

@@ -116,11 +116,19 @@ def test_what_is_no_checkpoint_is_said_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "torn.pth.tar").write_bytes(good.read_bytes()[:5000])
     (tmp_path / "text.pth.tar").write_text("hello")
     (tmp_path / "empty.pth.tar").write_bytes(b"")
+    (tmp_path / "short.pth.tar").write_bytes(b"junk")
     torch.save([1, 2], tmp_path / "list.pth.tar")
-    for name in ("torn", "text", "empty", "list", "absent"):
+    for name in ("torn", "text", "empty", "short", "list", "absent"):
         with pytest.raises(CheckpointError, match=r"no file|not a readable|no state dict"):
             import_reference(tmp_path / f"{name}.pth.tar", "small")
     with pytest.raises(CheckpointError, match="does not hold the weights of the variant 'large'"):
         import_reference(good, "large")
     with pytest.raises(ValueError, match="no variant 'huge'; choose one of small, large, imagenet"):
         import_reference(good, "huge")
+    for sigma in (-0.5, float("nan"), float("inf")):
+        with pytest.raises(CheckpointError, match="sigma is"):
+            import_reference(good, "small", sigma=sigma)
+    for name in ("../outside", "a/b", "."):
+        with pytest.raises(CheckpointError, match="cannot be called"):
+            import_reference(good, "small", name=name, folder=tmp_path / "shelf")
+    assert not (tmp_path / "shelf").exists()
