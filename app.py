@@ -26,7 +26,8 @@ PAGES = (
 @st.cache_resource(show_spinner=False)
 def warm_torch() -> threading.Thread:
     """Import torch in the background while the visitor reads, so that the first run starts at once."""
-    thread = threading.Thread(target=__import__, args=("torch",), name="warm-torch", daemon=True)
+    # Through the engine, which tells torch how to wait.
+    thread = threading.Thread(target=__import__, args=("srs_core.device",), name="warm-torch", daemon=True)
     thread.start()
     return thread
 

@@ -7,8 +7,13 @@
 Names are loaded when they are first used, so that `import srs_core` itself is quick.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+# Read when torch is imported. Its threads otherwise wait for each other by spinning, which takes the cores from the
+# compiled network's own threads and, on a busy machine, made a certification six times as slow.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from srs_core.images import ImageError as ImageError

@@ -1,4 +1,9 @@
-"""Choosing a device by name."""
+"""Choosing a device by name, and how torch computes on the CPU."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -39,3 +44,19 @@ def test_an_absent_cuda_device_says_what_to_do() -> None:
 def test_an_absent_apple_gpu_says_what_to_do() -> None:
     with pytest.raises(ValueError, match="no Apple GPU here; choose auto or cpu"):
         pick_device("mps")
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
+def test_torch_waits_without_spinning_unless_the_user_says_otherwise(chosen: dict[str, str], expected: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    done = subprocess.run(
+        [sys.executable, "-c", "import srs_core.device"],
+        env={**environment, **chosen, "OMP_DISPLAY_ENV": "TRUE"},
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    if "OMP_WAIT_POLICY" not in done.stderr:
+        pytest.skip("this build of torch has no OpenMP that tells its settings")
+    assert f"OMP_WAIT_POLICY = '{expected}'" in done.stderr.replace("='", " = '")
