@@ -160,8 +160,8 @@ def _radius_chart(history: Sequence[Progress]) -> alt.Chart:
         alt.Chart(table)
         .mark_line(point=True)
         .encode(
-            x=alt.X("seconds:Q", title="seconds of computation"),
-            y=alt.Y("radius:Q", title=None, scale=alt.Scale(domainMin=0)),
+            x=alt.X("seconds:Q", title="seconds of computation", scale=alt.Scale(domainMin=0)),
+            y=alt.Y("radius:Q", title=None, scale=alt.Scale(domainMin=0), axis=alt.Axis(format=".2f", tickCount=4)),
             color=_method_colour(),
         )
     )
