@@ -14,9 +14,12 @@ Measured = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
 
 def accuracy_curves(curves: Sequence[CertifiedCurve], measured: Measured | None = None) -> go.Figure:
-    """Certified accuracy by radius: the paper's plain smoothing dotted, its SRS solid, ours with open marks."""
+    """Certified accuracy by radius: the paper's plain smoothing dotted, its SRS solid, ours with open marks.
+
+    A measured curve has the colour of the paper's of the same name; what follows a name in brackets is only told.
+    """
     figure = go.Figure()
-    names = [curve.model for curve in curves] + list(measured or {})
+    names = [curve.model for curve in curves] + [_setting(name) for name in measured or {}]
     colours = {name: COLORWAY[i % len(COLORWAY)] for i, name in enumerate(dict.fromkeys(names))}
     for curve in curves:
         figure.add_scatter(
@@ -33,13 +36,17 @@ def accuracy_curves(curves: Sequence[CertifiedCurve], measured: Measured | None 
             y=percent,
             mode="lines+markers",
             name=f"{name}, measured here",
-            line={"color": colours[name], "width": 2, "dash": "dash"},
+            line={"color": colours[_setting(name)], "width": 2, "dash": "dash"},
             marker={"symbol": "diamond-open", "size": 10},
             hovertemplate="%{y:.1f} % at radius %{x:.2f}",
         )
     style(figure, "radius", "certified accuracy (%)", height=430)
     figure.update_yaxes(rangemode="tozero")
     return figure.update_layout(legend={"y": -0.2, "yanchor": "top"}, margin={"t": 8})
+
+
+def _setting(name: str) -> str:
+    return name.partition(" (")[0]
 
 
 def speed_map(timings: Sequence[Timing]) -> go.Figure:

@@ -6,11 +6,11 @@ import plotly.graph_objects as go
 
 from srs_core.benchmark.evaluation import Benchmark
 from srs_core.benchmark.runs import Record
+from srs_core.figures.certify import METHOD_COLOURS
 from srs_core.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, style
 
 __all__ = ["batch_figure", "evaluation_figure", "growth_figure", "radius_and_time_figure", "time_figure"]
 
-COLOURS = {"rs": ORANGE, "srs": BLUE}
 WORDS = {"rs": "plain (RS)", "srs": "serialized (SRS)"}
 
 
@@ -51,7 +51,7 @@ def radius_and_time_figure(records: Sequence[Record]) -> go.Figure:
             customdata=[(row.label, f"{row.evaluations:,}") for row in rows],
             mode="markers",
             name=WORDS[method],
-            marker={"size": 13, "color": COLOURS[method], "symbol": symbol},
+            marker={"size": 13, "color": METHOD_COLOURS[method], "symbol": symbol},
             hovertemplate="%{customdata[0]}: radius %{y:.3f} in %{x:.1f} s, %{customdata[1]} evaluations"
             "<extra></extra>",
         )
@@ -62,7 +62,7 @@ def radius_and_time_figure(records: Sequence[Record]) -> go.Figure:
         customdata=[(row.label, f"{equal.n:,}") for row, equal in matched],
         mode="markers",
         name="plain with as many evaluations",
-        marker={"size": 11, "color": COLOURS["rs"], "symbol": "circle-open", "line": {"width": 2}},
+        marker={"size": 11, "color": METHOD_COLOURS["rs"], "symbol": "circle-open", "line": {"width": 2}},
         hovertemplate="plain smoothing with the evaluations of %{customdata[0]}: radius %{y:.3f} from %{customdata[1]} "
         "votes<extra></extra>",
     )
@@ -107,7 +107,7 @@ def growth_figure(records: Sequence[Record]) -> go.Figure:
             y=[row.seconds for row in rows],
             mode="lines+markers",
             name=f"{WORDS[method]}: {rows[0].label}" if rows else WORDS[method],
-            line={"color": COLOURS[method], "width": 2.5},
+            line={"color": METHOD_COLOURS[method], "width": 2.5},
             marker={"size": 9},
             hovertemplate="%{x:,} votes: %{y:.1f} s<extra></extra>",
         )
@@ -123,7 +123,7 @@ def batch_figure(records: Sequence[Record]) -> go.Figure:
         go.Bar(
             x=[str(row.batch_size) for row in records],
             y=[1e3 * row.seconds / row.evaluations for row in records],
-            marker={"color": COLOURS["srs"]},
+            marker={"color": METHOD_COLOURS["srs"]},
             texttemplate="%{y:.2f} ms",
             hovertemplate="%{x} at a time: %{y:.3f} ms<extra></extra>",
         )
