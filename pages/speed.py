@@ -76,7 +76,7 @@ def show_summary(stored: "Stored") -> None:
     if stored.settings.get("load_before", 0) >= BUSY:
         st.warning(
             "The machine was busy with other work during this measurement: times and the share of the peak are not its "
-            "own. Ratios between methods still compare, because those runs took turns; how time grows was timed run by run."
+            "own. Ratios between methods still compare, because those runs took turns."
         )
 
 
