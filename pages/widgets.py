@@ -62,15 +62,17 @@ def cached_model(name: str) -> "InferenceMDEQ":
 
 
 def model_cards() -> "list[Card]":
-    """The cards of the models on the shelf, trained ones before the prototype."""
+    """The cards of the models on the shelf, by name."""
     from srs_core import available_models
 
-    return sorted(available_models(), key=lambda card: (card.name.startswith("prototype"), card.name))
+    return available_models()
 
 
 def shelf() -> "list[Card]":
-    """The cards of the models, or a sentence on how to get one and the end of the page."""
-    cards = model_cards()
+    """The cards of the models, the one to begin with first; or a sentence on how to get one and the end of the page."""
+    from srs_core.mdeq.checkpoints import default_first
+
+    cards = default_first(model_cards())
     if not cards:
         st.info(
             "There is no trained model in `checkpoints/` yet. Train one with `python -m srs_core train`, or import one "

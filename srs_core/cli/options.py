@@ -98,15 +98,15 @@ def pick_model(name: str | None, device: str) -> "InferenceMDEQ":
 
 
 def pick_name(name: str | None) -> str:
-    """The name as given, else that of the first model there is."""
-    from srs_core.mdeq.checkpoints import available_models
+    """The name as given, else that of the model to begin with."""
+    from srs_core.mdeq.checkpoints import available_models, default_first
 
     if name is not None:
         return name
     cards = available_models()
     if not cards:
         raise ValueError("There is no model yet: train one, or bring one with import-checkpoint.")
-    return cards[0].name
+    return default_first(cards)[0].name
 
 
 def sigma_or_any(sigma: float | None) -> float:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,11 +21,14 @@ __all__ = [
     "available_models",
     "card_path",
     "checkpoint_folder",
+    "default_first",
     "fill",
     "load_model",
     "load_training_form",
     "save_checkpoint",
 ]
+
+DEFAULT_MODEL = "cifar10-small-0.25"
 
 
 def checkpoint_folder() -> Path:
@@ -42,6 +46,11 @@ def available_models() -> list[Card]:
         except CheckpointError:
             continue
     return cards
+
+
+def default_first(cards: Sequence[Card]) -> list[Card]:
+    """The same cards with the model to begin with in front: a middling noise level, if it is there."""
+    return sorted(cards, key=lambda card: card.name != DEFAULT_MODEL)
 
 
 def load_model(name_or_path: str | Path, device: str = "auto") -> InferenceMDEQ:

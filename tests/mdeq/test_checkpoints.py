@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,13 @@ import torch
 
 import srs_core
 from srs_core.mdeq.cards import Card, CheckpointError
-from srs_core.mdeq.checkpoints import available_models, load_model, load_training_form, save_checkpoint
+from srs_core.mdeq.checkpoints import (
+    available_models,
+    default_first,
+    load_model,
+    load_training_form,
+    save_checkpoint,
+)
 from srs_core.mdeq.network import MDEQ
 
 
@@ -102,3 +109,12 @@ def test_the_shipped_models_load() -> None:
     assert cards
     for card in cards:
         assert load_model(card.name, "cpu").sigma == card.sigma
+
+
+@pytest.mark.usefixtures("shelf")
+def test_one_begins_with_the_middling_noise_level_and_else_with_the_first_model() -> None:
+    card = available_models()[0]
+    others = [replace(card, name=name) for name in ("cifar10-small-0.12", "cifar10-small-0.25", "zebra")]
+    assert [each.name for each in default_first(others)] == ["cifar10-small-0.25", "cifar10-small-0.12", "zebra"]
+    assert default_first(others[::2])[0].name == "cifar10-small-0.12"
+    assert default_first([]) == []
