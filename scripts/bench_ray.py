@@ -1,6 +1,6 @@
 """Measure how evaluation scales out: the throughput of two one-thread Ray workers against that of one.
 
-    python scripts/bench_ray.py --model cifar10-small-0.25 --pictures 8
+    python -m scripts.bench_ray --model cifar10-small-0.25 --pictures 8
 
 Workers are started, and have their model, before the clock runs. The claim is a factor of at least 1.7 on two idle
 cores; on a busy machine the factor says more about its other work than about this program.
