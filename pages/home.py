@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.widgets import device_words, metrics, model_cards, require_frame
-from srs_core.words import Fact
+from srs_core.words import Fact, plain_number
 
 if TYPE_CHECKING:
     from srs_core.mdeq.cards import Card
@@ -16,6 +16,7 @@ LINKS = (
     ("correlation", "Correlation", "What the audit protects from, and what it costs."),
     ("plane", "Plane", "A model in two dimensions, where a certificate can be checked with the eyes."),
     ("paper", "Paper", "The paper's own figures, beside what was measured here."),
+    ("speed", "Speed", "What a certificate costs on a machine, by method, and what speed costs in turn."),
     ("attack", "Attack", "Try to break a certificate: inside its radius no attack may succeed."),
     ("evaluate", "Evaluate", "Many pictures at once: certified accuracy, and how methods compare."),
     ("history", "History", "All certificates so far: search, compare, export."),
@@ -55,18 +56,14 @@ def main() -> None:
 def shelf_facts(card: "Card") -> list[Fact]:
     """What a model's card says about it; what was not measured is left out."""
     noise = "unknown" if card.sigma is None else f"{card.sigma:g}"
-    facts = [
-        Fact("Size", card.variant, "One of the three published sizes of the network, MDEQ."),
-        Fact("Noise in training", noise, "σ, the standard deviation of the noise, with pixel values from 0 to 1."),
-        Fact("Answers it knows", f"{len(card.classes):,}", ", ".join(card.classes[:20])),
-    ]
+    facts = [Fact("Noise in training", noise, "σ, the noise's standard deviation, with pixel values from 0 to 1.")]
     measured = card.measured
     if "noisy_accuracy" in measured:
         words = f"Accuracy on {measured.get('pictures', 0):,} test pictures with that noise, complete solves."
         facts.append(Fact("Right under noise", f"{measured['noisy_accuracy']:.1%}", words))
     for entry in measured.get("cold", [])[-1:]:
         words = f"The relative residual ||f(z) - z|| / ||f(z)|| after {entry['steps']} cold steps, on average."
-        facts.append(Fact("Distance to fixed point", f"{entry['residual']:.2g}", words))
+        facts.append(Fact("Distance to fixed point", plain_number(entry["residual"]), words))
     for entry in measured.get("warm", [])[-1:]:
         words = f"Share of answers after {entry['steps']} warm steps that differ from those of complete solves."
         facts.append(Fact("Quick answers that differ", f"{entry['disagreement']:.1%}", words))
@@ -81,7 +78,8 @@ def show_shelf() -> None:
         return
     for card in cards:
         with st.container(border=True):
-            st.markdown(f"**{card.name}**")
+            st.markdown(f"**{card.name}**", help=f"It knows {', '.join(card.classes[:20])}.")
+            st.caption(f"MDEQ of the size “{card.variant}”, {len(card.classes):,} answers")
             metrics(shelf_facts(card), width=180)
     st.caption(f"Computations run on {device_words()}. Nothing is sent anywhere else.")
 

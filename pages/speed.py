@@ -75,8 +75,8 @@ def show_summary(stored: "Stored") -> None:
     )
     if stored.settings.get("load_before", 0) >= BUSY:
         st.warning(
-            "The machine was busy with other work during this measurement: times and the share of the peak are not its "
-            "own. Ratios between methods still compare, because those runs took turns."
+            "The machine was busy with other work when this measurement began. If that went on, times and the share of "
+            "the peak are not its own; ratios between methods still compare, because those runs took turns."
         )
 
 

@@ -1,6 +1,6 @@
 """Take screenshots of every page into docs/screenshots/: wide and narrow, light and dark.
 
-    python scripts/screenshots.py [PAGE ...]
+    python -m scripts.screenshots [PAGE ...]
 
 Needs Chromium on the PATH and playwright. It starts a dashboard of its own, with a history of its own, and makes one
 small certificate first, so that results and the history have something to show.
@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "docs" / "screenshots"
 sys.path.insert(0, str(ROOT))
-RUN = "n=100&audit=50&steps=3&n0=20&batch_size=10&picture=0&seed=1"
+RUN = "n=1000&audit=200&steps=3&picture=0&seed=1"
 PATIENCE = 600_000
 
 

@@ -11,7 +11,17 @@ from srs_core.smoothing.certificate import Certificate
 if TYPE_CHECKING:
     from srs_core.smoothing.compare import Measured
 
-__all__ = ["Fact", "claim", "duration", "equal_cost_line", "facts", "measured_facts", "percent_down", "percent_up"]
+__all__ = [
+    "Fact",
+    "claim",
+    "duration",
+    "equal_cost_line",
+    "facts",
+    "measured_facts",
+    "percent_down",
+    "percent_up",
+    "plain_number",
+]
 
 
 @dataclass(frozen=True)
@@ -21,6 +31,11 @@ class Fact:
     label: str
     value: str
     help: str
+
+
+def plain_number(value: float, digits: int = 2) -> str:
+    """A number with so many significant digits and never a power of ten, such as 0.00009."""
+    return f"{Decimal(f'{value:.{digits}g}'):f}"
 
 
 def percent_down(share: float, digits: int = 1) -> str:

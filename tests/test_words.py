@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srs_core.smoothing.compare import EqualCost, Measured
-from srs_core.words import claim, duration, equal_cost_line, facts, measured_facts, percent_down, percent_up
+from srs_core.words import (
+    claim,
+    duration,
+    equal_cost_line,
+    facts,
+    measured_facts,
+    percent_down,
+    percent_up,
+    plain_number,
+)
 
 
 def measured(n=120, radius=0.29, plain_wins=False):
@@ -68,3 +77,10 @@ def test_percentages_are_rounded_to_their_safe_side(share, digits):
 )
 def test_durations_are_easy_to_read(seconds, text):
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"), [(9.0e-5, 2, "0.00009"), (0.00123, 2, "0.0012"), (1234.0, 2, "1200"), (0.0, 1, "0")]
+)
+def test_a_number_is_written_without_a_power_of_ten(value, digits, text):
+    assert plain_number(value, digits) == text

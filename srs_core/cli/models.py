@@ -22,6 +22,7 @@ def models(
     The cards, beside the weights in the checkpoint folder, also tell how each model was trained; --json prints them.
     """
     from srs_core.mdeq.checkpoints import available_models, checkpoint_folder
+    from srs_core.words import plain_number
 
     cards = available_models()
     if as_json:
@@ -43,7 +44,7 @@ def models(
             card.variant,
             "not stated" if card.sigma is None else f"{card.sigma:g}",
             "not measured" if accuracy is None else f"{100 * accuracy:.1f} %",
-            f"{residuals[30]:.1g}" if 30 in residuals else "not measured",
+            plain_number(residuals[30], 1) if 30 in residuals else "not measured",
             *([_certified(card)] if certified else []),
         )
     Console().print(table)

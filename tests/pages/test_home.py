@@ -14,7 +14,7 @@ def test_home_says_what_this_is_and_where_to_go(run_page):
     assert not page.exception
     assert "How far" in page.title[0].value
     assert [button.label for button in page.button] == ["Certify a sample now"]
-    assert len(page.get("page_link")) == 8
+    assert len(page.get("page_link")) == 9
 
 
 def test_the_shelf_shows_what_a_card_says(run_page, monkeypatch, tmp_path):
