@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.widgets import BARE
 from srs_core.figures.attack import success_figure
 
 __all__ = ["STUDIES", "show_studies"]
@@ -27,14 +28,20 @@ def show_studies() -> None:
     )
     for column, file in zip(st.columns(len(files)), files, strict=True):
         rows = read_rows(file)
-        broken = len(contradictions(rows))
+        summaries = by_reach(rows)
+        broken, furthest = len(contradictions(rows)), summaries[-1]
         pictures = len({row.idx for row in rows})
         with column:
             st.markdown(f"#### {file.stem}")
             st.plotly_chart(
-                success_figure(by_reach(rows)),
+                success_figure(summaries),
+                config=BARE,
                 key=f"attack_study_{file.stem}",
                 alt="The share of attacks that won, by multiples of the certified radius.",
             )
-            told = "No attack won" if not broken else f"{broken} attacks won"
-            st.caption(f"{pictures} certified pictures, {len(rows)} attacks. {told} inside of a certificate.")
+            told = "no attack won" if not broken else f"**{broken} attacks won**"
+            st.caption(
+                f"{pictures} certified pictures. Inside of the certificates {told}; at {furthest.radius:g} times the "
+                f"certified radius {furthest.successes} of {furthest.pictures} did. An attack that won keeps its win "
+                "when it may go further."
+            )

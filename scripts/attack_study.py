@@ -1,11 +1,11 @@
-"""Attack certified test pictures inside and outside of their certificates, and keep the numbers and a figure.
+"""Attack certified test pictures inside and outside of their certificates, and keep the numbers.
 
     python -m scripts.attack_study results/every-100-cifar10-small-0.25-MDEQ-30A.tsv --data cifar10 --out docs/attacks
 
 The certificates are those of a result file that `python -m srs_core evaluate` wrote with plain smoothing. The first
 pictures in it whose label is certified are attacked at multiples of their own certified radius: inside no attack may
 win, outside more should win the further they may go. Written are MODEL.tsv (one row for each attack; start again to
-continue), MODEL.json (the counts) and MODEL.html (the figure).
+continue) and MODEL.json (the counts). The Attack page draws every study in docs/attacks.
 """
 
 import argparse
@@ -18,7 +18,6 @@ from srs_core.attacks.study import Point, study_stream
 from srs_core.attacks.tables import by_reach, contradictions
 from srs_core.data import Dataset, load_dataset
 from srs_core.evaluate.results import Results, read_results
-from srs_core.figures.attack import success_figure
 from srs_core.smoothing.settings import Settings
 
 MULTIPLES = (0.99, 1.5, 2.5, 4.0)
@@ -61,10 +60,9 @@ def study(options: argparse.Namespace) -> int:
         "by_multiple_of_the_certified_radius": [summary.record() for summary in summaries],
     }
     file.with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    success_figure(summaries).write_html(file.with_suffix(".html"), include_plotlyjs=True)
     for s in summaries:
-        won = s.certified_successes + s.uncertified_successes
-        print(f"{s.attack} at {s.radius:g} x the certified radius: won {won} of {s.pictures}, undecided {s.undecided}")
+        reach = f"{s.attack} at {s.radius:g} x the certified radius"
+        print(f"{reach}: won {s.successes} of {s.pictures}, undecided {s.undecided}")
     return len(contradictions(rows))
 
 

@@ -30,6 +30,11 @@ class AttackSummary:
     undecided: int
 
     @property
+    def successes(self) -> int:
+        """The attacks that won, on certified and uncertified pictures together."""
+        return self.certified_successes + self.uncertified_successes
+
+    @property
     def certified_rate(self) -> float | None:
         """Successes on certified pictures, as a share; None without such pictures. More than 0 is a contradiction."""
         return self.certified_successes / self.certified if self.certified else None

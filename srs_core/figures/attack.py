@@ -1,11 +1,12 @@
 """Figures of attacks: votes before and after, what was tried at which distance, and success over many pictures."""
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from srs_core.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, style, translucent
+from srs_core.figures.theme import BLUE, COLORWAY, GREEN, GREY, ORANGE, RED, style, translucent
 from srs_core.smoothing.bounds import format_radius
 
 if TYPE_CHECKING:
@@ -71,20 +72,28 @@ def attempts_figure(attempts: "Sequence[AttackResult]", certified: float, reach:
 
 
 def success_figure(summaries: "Sequence[AttackSummary]", title: str = "times the certified radius") -> go.Figure:
-    """How often attacks won, by how far they were allowed to go; up to 1 is inside of the certificates."""
+    """How often attacks won, by how far they were allowed to go; up to 1 is inside of the certificates.
+
+    A dotted line adds the attacks whose verdict was too close to tell: the truth lies between the two.
+    """
     figure = go.Figure()
     figure.add_vrect(x0=0, x1=1, fillcolor=translucent(GREEN, 0.15), line_width=0)
-    for attack in dict.fromkeys(summary.attack for summary in summaries):
+    for attack, colour in zip(dict.fromkeys(summary.attack for summary in summaries), cycle(COLORWAY)):
         those = [summary for summary in summaries if summary.attack == attack]
-        wins = [summary.certified_successes + summary.uncertified_successes for summary in those]
-        figure.add_scatter(
-            x=[summary.radius for summary in those],
-            y=[won / summary.pictures for won, summary in zip(wins, those, strict=True)],
-            customdata=[[won, summary.pictures] for won, summary in zip(wins, those, strict=True)],
-            mode="lines+markers",
-            name=ATTACK_WORDS.get(attack, f"Smooth-PGD, {attack}"),
-            hovertemplate="%{x:g}: won %{customdata[0]} of %{customdata[1]}",
-        )
+        name = ATTACK_WORDS.get(attack, f"Smooth-PGD, {attack}")
+        for told, dash, counts in (
+            ("won", "solid", [summary.successes for summary in those]),
+            ("won or too close to tell", "dot", [summary.successes + summary.undecided for summary in those]),
+        ):
+            figure.add_scatter(
+                x=[summary.radius for summary in those],
+                y=[count / summary.pictures for count, summary in zip(counts, those, strict=True)],
+                customdata=[[count, summary.pictures] for count, summary in zip(counts, those, strict=True)],
+                mode="lines+markers",
+                name=f"{name}: {told}",
+                line={"color": colour, "dash": dash},
+                hovertemplate=f"%{{x:g}}: {told} in %{{customdata[0]}} of %{{customdata[1]}}",
+            )
     style(figure, title, "attacks that won", height=340)
     figure.update_xaxes(rangemode="tozero")
     return figure.update_yaxes(tickformat=".0%", range=[-0.03, 1.03])

@@ -109,12 +109,14 @@ def test_a_win_inside_a_certificate_is_a_contradiction_and_is_drawn() -> None:
     summaries = by_reach([inside, row(idx=1), outside, row(idx=1, radius=0.8), row(attack="PGD", certified_radius=0.0)])
     assert [(s.radius, s.pictures) for s in summaries] == [(0.5, 2), (2.0, 2)]
     assert summaries[0].certified_rate == 0.5
-    (line,) = success_figure(summaries).data
-    assert list(line.y) == [0.5, 0.5]
-    assert line.name == "Smooth-PGD, m=16"
+    won, unsure = success_figure(summaries).data
+    assert list(won.y) == list(unsure.y) == [0.5, 0.5]
+    assert won.name == "Smooth-PGD, m=16: won"
 
 
 def test_undecided_is_not_right_and_not_won() -> None:
     (summary,) = by_radius([row(outcome="undecided", answer=-1, radius=0.5)])
-    assert (summary.accuracy, summary.uncertified_successes, summary.undecided) == (0.0, 0, 1)
+    assert (summary.accuracy, summary.successes, summary.undecided) == (0.0, 0, 1)
+    won, unsure = success_figure([summary]).data
+    assert (list(won.y), list(unsure.y)) == ([0.0], [1.0])
     assert [s.attack for s in by_radius([row(attack=a) for a in ("m=16", "m=4", "PGD")])] == ["PGD", "m=4", "m=16"]
