@@ -101,7 +101,7 @@ class Summary:
     """The numbers of one result file; None where they are not known, as for a mismatch without an audit.
 
     `violations` counts pictures whose true mismatch exceeds its bound: rare, as each has the error probability alpha.
-    `beaten` is the share on which plain smoothing of the same cost certifies at least as much.
+    `beaten` is the share on which plain smoothing of the same cost certifies something, and at least as much.
     """
 
     pictures: int
@@ -135,7 +135,7 @@ def summary(frame: pd.DataFrame, radii: Sequence[float] = RADII, base: pd.DataFr
         true_mismatch=_mean(frame, "true_mismatch"),
         gap=_mean(frame, "gap"),
         violations=int((gaps < 0).sum()) if len(gaps) else None,
-        beaten=float((equal["equal_cost_radius"] >= equal["radius"]).mean()) if len(equal) else None,
+        beaten=_beaten(equal) if len(equal) else None,
         rrd=float(differences.mean()) if len(differences) else None,
         speed_up=None if base is None else speed_up(frame, base),
         seconds=float(seconds(frame["time"]).mean()),
@@ -145,6 +145,12 @@ def summary(frame: pd.DataFrame, radii: Sequence[float] = RADII, base: pd.DataFr
 
 def _right(frame: pd.DataFrame) -> NDArray[np.bool_]:
     return np.asarray((frame["correct"] == 1) & (frame["predict"] != -1), dtype=np.bool_)
+
+
+def _beaten(frame: pd.DataFrame) -> float:
+    """The share of pictures on which plain smoothing wins at equal cost; where both abstain nobody does."""
+    plain = frame["equal_cost_radius"]
+    return float(((plain > 0) & (plain >= frame["radius"])).mean())
 
 
 def _together(frame: pd.DataFrame, base: pd.DataFrame) -> pd.DataFrame:

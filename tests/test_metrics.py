@@ -128,15 +128,16 @@ def test_a_summary_of_a_usual_file_leaves_out_what_it_cannot_know():
 def test_a_summary_counts_bounds_that_failed_and_pictures_on_which_plain_wins():
     ours = frame(
         *((i, 1, 1, 0.2) for i in range(4)),
-        p_m=[0.1, 0.2, 0.3, np.nan],
-        gap=[0.05, -0.01, 0.02, np.nan],
-        equal_cost_radius=[0.1, 0.2, 0.3, np.nan],
+        (4, 1, -1, 0.0),  # where both abstain nobody wins
+        p_m=[0.1, 0.2, 0.3, np.nan, np.nan],
+        gap=[0.05, -0.01, 0.02, np.nan, np.nan],
+        equal_cost_radius=[0.1, 0.2, 0.3, np.nan, 0.0],
     )
     found = summary(ours)
     assert found.p_m == pytest.approx(0.2)
     assert found.gap == pytest.approx(0.02)
     assert found.violations == 1
-    assert found.beaten == pytest.approx(2 / 3)
+    assert found.beaten == pytest.approx(2 / 4)
 
 
 def test_nothing_has_no_accuracy():

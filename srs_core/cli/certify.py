@@ -206,7 +206,7 @@ def _print_comparison(comparison: "Comparison") -> None:
     rs = comparison.rs
     table.add_row(f"RS {rs.steps} {rs.solver}", _answer(rs), format_radius(rs.radius), "", *_price(rs), "")
     for c, m in zip(comparison.srs, comparison.measured, strict=True):
-        winner = "plain" if m.equal_cost.plain_wins else "serialized"
+        winner = "plain" if m.equal_cost.plain_wins else "nobody" if c.abstained else "serialized"
         table.add_row(
             f"SRS {c.steps} {c.solver}",
             _answer(c),

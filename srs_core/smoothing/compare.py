@@ -22,8 +22,8 @@ __all__ = ["Comparison", "EqualCost", "Measured", "Race", "compare", "compare_st
 class EqualCost:
     """What plain smoothing certifies with the evaluations of f that a serialized run spent.
 
-    `n` is how many of its votes that price buys, at most all that were drawn; `plain_wins` says that serialized
-    smoothing certified no more than that.
+    `n` is how many of its votes that price buys, at most all that were drawn; `plain_wins` says that it
+    certifies something, and serialized smoothing no more than that.
     """
 
     n: int
@@ -141,4 +141,4 @@ def equal_cost(plain: Certificate, serialized: Certificate, standard: NDArray[np
     n = int(min(max(left / each, 0), plain.n))
     votes = int((standard[:n] == plain.class_index).sum())
     radius = certified_radius(clopper_pearson_lower(votes, n, plain.alpha), plain.sigma) if n else 0.0
-    return EqualCost(n=n, radius=radius, plain_wins=radius >= serialized.radius)
+    return EqualCost(n=n, radius=radius, plain_wins=0 < radius >= serialized.radius)
