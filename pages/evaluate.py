@@ -122,7 +122,8 @@ def summary(results: list[Results]) -> None:
         "**r=0.25 %** is the certified accuracy at radius 0.25: the share of all pictures that are right with a larger "
         "radius. **ACR**, the average certified radius, lets a few easy pictures outweigh many hard ones and grows "
         "with the number of votes: read the shares first. **RRD** is how much of plain smoothing's radius is lost, "
-        "**plain wins** how often plain smoothing certifies as much for the same number of network evaluations."
+        "**plain wins** how often plain smoothing certifies as much or more for the same number of network "
+        "evaluations; where both abstain nobody wins."
     )
     with st.container(horizontal=True, gap="small"):
         for label, text, name in (

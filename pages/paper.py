@@ -169,6 +169,7 @@ def show_attacks() -> None:
         attack_success_bars(attack_success(), variant, attack), config=BARE, alt="Attacks that succeeded, by radius."
     )
     st.caption("In the paper no attack succeeded on a picture that was certified for its radius: all green bars are 0.")
+    st.page_link("pages/attack.py", label="What attacks do to the certificates made here", icon=":material/bolt:")
 
 
 def show_differences() -> None:

@@ -29,7 +29,8 @@ def report(
 
     Percentages are of all pictures: an abstention counts as not certified. *r=0.25 %* is the certified accuracy at
     radius 0.25. ACR, the average certified radius, rewards a few easy pictures more than many hard ones: read
-    the columns before it first. *plain wins* is how often plain smoothing certifies as much for the same evaluations.
+    the columns before it first. *plain wins* is how often plain smoothing certifies as much or
+    more for the same evaluations; where both abstain nobody wins.
     """
     from srs_core.evaluate.results import read_results
     from srs_core.evaluate.summary_table import FORMATS, summarise

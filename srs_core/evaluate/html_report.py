@@ -18,7 +18,8 @@ NOTE = (
     "Percentages are of all pictures; an abstention counts as not certified. “r=0.25 %” is the share classified right "
     "with a certified radius above 0.25. ACR is the average certified radius, 0 where the answer is wrong or "
     "abstained: a few easy pictures can outweigh many hard ones in it, and it grows with the number of votes, so "
-    "compare the curves first. “plain wins” is how often plain smoothing certifies as much for the same price."
+    "compare the curves first. “plain wins” is how often plain smoothing certifies as much or more"
+    " for the same price; where both abstain nobody wins."
 )
 
 
