@@ -46,9 +46,12 @@ class InferenceMDEQ(nn.Module):
 
     @property
     def compiled(self) -> bool:
-        """Whether f runs as machine code compiled for this processor, for pictures of the model's own size."""
+        """Whether all of it runs as machine code compiled for this processor, for pictures of the model's own size.
+
+        Then no sample's answer depends on its batch, to the last bit.
+        """
         height, width = self.variant.branch_sizes(self.variant.image_size, self.variant.image_size)[0]
-        return self.layer.kernel(height, width) is not None
+        return all(part.kernel(height, width) is not None for part in (self.stem, self.layer, self.head))
 
     def in_precision(self, precision: Precision) -> "InferenceMDEQ":
         """The same weights with convolutions that multiply in this format: faster, and no longer the same answers.

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from srs_core.solvers.state import Rows, dots, shrink
+from srs_core.solvers.state import Rows, dots, mixture, shrink, solve_symmetric, total
 
 __all__ = ["Anderson"]
 
@@ -39,7 +39,7 @@ class Anderson:
             memory[:, slot] = row
         for memory, row in zip(self._gaps, gap, strict=True):
             memory[:, slot] = row
-        products = sum(
+        products = total(
             dots(row, memory[:, :count]).to(self._gram.dtype) for memory, row in zip(self._gaps, gap, strict=True)
         )
         self._gram[:, slot, :count] = products
@@ -47,9 +47,8 @@ class Anderson:
         if count == 1:
             return fz, None
         weights, healthy = _mixing_weights(self._gram[:, :count, :count])
-        weights = weights.to(fz[0].dtype).unsqueeze(1)
-        mixed = [torch.bmm(weights, memory[:, :count]).squeeze(1) for memory in self._values]
-        return mixed, healthy
+        weights = weights.to(fz[0].dtype)
+        return [mixture(weights, memory[:, :count]) for memory in self._values], healthy
 
     def keep(self, order: Tensor) -> None:
         """Forget all samples but these."""
@@ -61,8 +60,6 @@ class Anderson:
 
 def _mixing_weights(gram: Tensor) -> tuple[Tensor, Tensor]:
     ridge = REGULARISATION * torch.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
-    ones = gram.new_ones(gram.shape[0], gram.shape[1], 1)
-    solution, info = torch.linalg.solve_ex(gram + ridge, ones)
-    weights = solution.squeeze(2)
-    weights = weights / weights.sum(dim=1, keepdim=True)
-    return weights, (info == 0) & weights.isfinite().all(dim=1)
+    weights = solve_symmetric(gram + ridge, gram.new_ones(gram.shape[:2]))
+    weights = weights / total(weights.unbind(dim=1)).unsqueeze(1)
+    return weights, weights.isfinite().all(dim=1)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from srs_core.solvers.state import Rows, anywhere, shrink
+from srs_core.solvers.state import Rows, anywhere, dots, shrink, total
 
 __all__ = ["Broyden"]
 
@@ -54,4 +54,4 @@ class Broyden:
 
 
 def _dot(a: Rows, b: Rows) -> Tensor:
-    return torch.stack([(x * y).sum(dim=1) for x, y in zip(a, b, strict=True)]).sum(dim=0)
+    return total(dots(x, y.unsqueeze(1)).squeeze(1) for x, y in zip(a, b, strict=True))

@@ -1,8 +1,13 @@
+import re
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from srs_core.mdeq.checkpoints import load_model
+from srs_core.mdeq.inference import InferenceMDEQ
 from srs_core.smoothing.noise import NoisyCopies, Purpose
 from srs_core.smoothing.settings import Settings
 from srs_core.smoothing.voters import Ballot, SerialVoter, StandardVoter
@@ -106,12 +111,17 @@ def test_a_model_without_precisions_says_so() -> None:
         SerialVoter(Average(), ONE.with_(proxy_precision="bfloat16"), torch.ones(2))
 
 
-def test_a_standard_label_depends_on_its_picture_alone_to_the_last_bit() -> None:
-    """The audit's argument needs it: whoever shares the batch, logits and evaluations are the same numbers."""
+@pytest.fixture(scope="module")
+def compiled() -> InferenceMDEQ:
     model = load_model("cifar10-small-0.25", "cpu")
     if not model.compiled:
         pytest.skip("without AVX-512 and a C++ compiler torch evaluates the model, and batches differ by rounding")
-    judge = StandardVoter(model, Settings(n=1_000, audit=100))
+    return model
+
+
+def test_a_standard_label_depends_on_its_picture_alone_to_the_last_bit(compiled: InferenceMDEQ) -> None:
+    """The audit's argument needs it: whoever shares the batch, logits and evaluations are the same numbers."""
+    judge = StandardVoter(compiled, Settings(n=1_000, audit=100))
     pictures = NoisyCopies(torch.full((3, 32, 32), 0.5), 0.25, 0, Purpose.ESTIMATION).batch(0, 12)
     together = judge.vote(pictures)
     for start, stop in ((0, 1), (1, 4), (4, 12)):
@@ -119,3 +129,24 @@ def test_a_standard_label_depends_on_its_picture_alone_to_the_last_bit() -> None
         assert torch.equal(apart.margins, together.margins[start:stop])
         assert torch.equal(apart.labels, together.labels[start:stop])
         assert torch.equal(apart.evaluations, together.evaluations[start:stop])
+
+
+class Operations(TorchDispatchMode):
+    """Notes the names of all operations that torch is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.add(operation.overloadpacket.__name__)
+        return operation(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("solver", ["naive", "anderson", "broyden"])
+def test_no_label_passes_through_blas_whose_sums_may_depend_on_the_batch(compiled: InferenceMDEQ, solver: str) -> None:
+    settings = Settings(n=1_000, audit=100, reference_solver=solver)
+    with Operations() as seen:
+        StandardVoter(compiled, settings).vote(torch.rand(3, 3, 32, 32))
+    assert "topk" in seen.names
+    assert [name for name in seen.names if re.search("mm|mv|dot|conv|solve|lu_|cholesky", name)] == []

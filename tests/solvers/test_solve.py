@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from srs_core.solvers import SOLVERS, Solution, Status, solve
+from srs_core.solvers.state import State
 
 ALL = sorted(SOLVERS)
 
@@ -124,6 +125,38 @@ def test_a_sample_does_not_depend_on_its_batch(solver: str, data: st.DataObject)
         alone = run(torch.tensor([i]))
         assert torch.allclose(alone.z[0], together.z[i], rtol=1e-6, atol=1e-8)
         assert alone.status[0] == together.status[i]
+
+
+def neighbours(z: State, x: State) -> State:
+    """A map of sums, products and cuts alone, whose every value is rounded in one way wherever it lies."""
+    return tuple(
+        (part + part.roll(1, dims=1)).mul(0.45).clamp(-1.0, 1.0) + shift for part, shift in zip(z, x, strict=True)
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("tol", [0.0, 1e-2])
+@pytest.mark.parametrize("solver", ALL)
+def test_a_sample_is_the_same_to_the_last_bit_in_any_batch(solver: str, tol: float, threads: int) -> None:
+    """Odd lengths move every sample to another alignment; the long part is more than torch sums in one go."""
+    generator = torch.Generator().manual_seed(5)
+    x = tuple(torch.randn(7, length, generator=generator) for length in (33_333, 1_001))
+
+    def run(samples: slice) -> Solution:
+        inputs = tuple(part[samples] for part in x)
+        return solve(neighbours, inputs, tuple(map(torch.zeros_like, inputs)), solver=solver, steps=12, tol=tol)
+
+    usual = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        together = run(slice(7))
+        for samples in (slice(1), slice(1, 2), slice(2, 5), slice(5, 7)):
+            apart = run(samples)
+            for ours, theirs in zip(apart.z, together.z, strict=True):
+                assert torch.equal(ours, theirs[samples])
+            assert torch.equal(apart.evaluations, together.evaluations[samples])
+    finally:
+        torch.set_num_threads(usual)
 
 
 @pytest.mark.parametrize("solver", ALL)
