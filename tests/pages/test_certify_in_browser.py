@@ -105,7 +105,7 @@ def test_live_values_change_in_charts_that_stay_and_survive_page_switch_and_relo
     expect(counter).to_be_visible()
     expect(page.get_by_role("spinbutton", name="Votes", exact=True)).to_have_value("20000")
 
-    assert "job=" in page.url
+    page.wait_for_url(lambda url: "job=" in url)
     page.reload()
     expect(counter).to_be_visible()
     expect(page.get_by_role("spinbutton", name="Votes", exact=True)).to_have_value("20000")

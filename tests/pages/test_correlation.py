@@ -71,7 +71,7 @@ def test_in_a_browser_parts_change_and_certificates_are_counted(site, dark):
     page.get_by_role("radio", name="What goes wrong").click()
     page.get_by_role("button", name="Simulate 300 certificates").click()
     expect(page.get_by_text("Of 300 certificates")).to_be_visible()
-    assert "part=What" in page.url
+    page.wait_for_url(lambda url: "part=What" in url)
     page.get_by_role("radio", name="Who wins").click()
     expect(page.get_by_text("certifies more.")).to_be_visible()
     site.settle(page)

@@ -30,7 +30,7 @@ def test_compare_reopen_and_delete(fresh_site):
     tick(page, 1)
     reopen.click()
     expect(page.get_by_role("heading", name="frog (CIFAR-10 test 333)")).to_be_visible()
-    assert "kept=" in page.url
+    page.wait_for_url(lambda url: "kept=" in url)
 
     page.get_by_role("link", name="History").click()
     tick(page, 0)

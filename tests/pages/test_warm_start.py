@@ -54,5 +54,5 @@ def test_in_a_browser_a_chapter_opens(site, dark):
     page.get_by_role("button", name="3 · Start where").click()
     expect(page.get_by_text("The same single step")).to_be_visible()
     site.settle(page)
-    assert "view=Answers" in page.url
+    page.wait_for_url(lambda url: "view=Answers" in url)
     assert page.evaluate("document.documentElement.scrollWidth") <= (390 if dark else 1280)
