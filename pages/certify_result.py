@@ -5,7 +5,7 @@ import json
 import streamlit as st
 
 from pages.widgets import metrics, plain_text, show_picture
-from srs_core.figures.certify import METHOD_NAMES, radii_figure, residuals_figure, votes_figure
+from srs_core.figures.certify import METHOD_NAMES, guarantee_figure, radii_figure, residuals_figure, votes_figure
 from srs_core.report import html_report
 from srs_core.result import Result, certificate_table
 from srs_core.smoothing.certificate import Certificate
@@ -49,16 +49,24 @@ def _figures(result: Result) -> None:
     with left:
         st.markdown("#### Certified radii")
         st.plotly_chart(radii_figure(result.certificates, equal), key="certify_radii")
+    with right:
+        st.markdown("#### From votes to guarantee")
+        st.plotly_chart(guarantee_figure(result.certificates), key="certify_guarantee")
+        st.caption(
+            "The line is what chance and, for quick votes, the audit cost. The radius follows from the guaranteed "
+            "share alone; left of the dotted line, at one half, nothing is certified."
+        )
+    left, right = st.columns(2)
+    with left:
+        st.markdown("#### Votes")
+        st.plotly_chart(votes_figure(result.certificates, result.classes), key="certify_votes")
+    with right:
         st.markdown("#### Convergence of the solver")
         st.plotly_chart(residuals_figure(result.residuals, result.certificates[0].tol), key="certify_residuals")
         st.caption(
             "How far the solver is from the fixed point (relative residual) when each evaluation begins, in the last "
             "batch: the line is the median, the band the middle 80 %. A warm start begins lower."
         )
-    with right:
-        st.markdown("#### Votes")
-        st.plotly_chart(votes_figure(result.certificates, result.classes), key="certify_votes")
-        st.caption("A class is certified only if its guaranteed share is above one half, the dotted line.")
 
 
 def _downloads(result: Result) -> None:

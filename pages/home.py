@@ -76,11 +76,12 @@ def show_shelf() -> None:
     if not cards:
         st.info("There is no trained model in `checkpoints/` yet: `python -m srs_core train` makes one.")
         return
-    for card in cards:
-        with st.container(border=True):
-            st.markdown(f"**{card.name}**", help=f"It knows {', '.join(card.classes[:20])}.")
-            st.caption(f"MDEQ of the size “{card.variant}”, {len(card.classes):,} answers")
-            metrics(shelf_facts(card), width=180)
+    with st.container(horizontal=True, gap="small"):
+        for card in cards:
+            with st.container(border=True, width=400, height="stretch"):
+                st.markdown(f"**{card.name}**", help=f"It knows {', '.join(card.classes[:20])}.")
+                st.caption(f"MDEQ of the size “{card.variant}”, {len(card.classes):,} answers")
+                metrics(shelf_facts(card), width=170)
     st.caption(f"Computations run on {device_words()}. Nothing is sent anywhere else.")
 
 

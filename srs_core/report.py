@@ -8,7 +8,7 @@ from html import escape
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from srs_core.figures.certify import METHOD_NAMES, radii_figure, residuals_figure, votes_figure
+from srs_core.figures.certify import METHOD_NAMES, guarantee_figure, radii_figure, residuals_figure, votes_figure
 from srs_core.result import Result
 from srs_core.smoothing.certificate import Certificate
 from srs_core.words import Fact, claim, equal_cost_line, facts, measured_facts
@@ -45,6 +45,7 @@ def html_report(result: Result) -> str:
     """The whole result as one HTML document, with its figures, its numbers and the certificates themselves."""
     figures = [
         ("Certified radii", radii_figure(result.certificates, _equal_cost(result))),
+        ("From votes to guarantee", guarantee_figure(result.certificates)),
         ("Votes", votes_figure(result.certificates, result.classes)),
         ("Convergence of the solver", residuals_figure(result.residuals, result.certificates[0].tol)),
     ]

@@ -34,14 +34,14 @@ def test_the_report_tells_everything(result):
     text = html_report(result)
     for words in ("0.340", "0.311", "serialized smoothing wins", "Wrong votes, at most", "&quot;model_hash&quot;"):
         assert words in text
-    assert text.count("data-figure>") == 3
+    assert text.count("data-figure>") == 4
 
 
 def test_names_cannot_become_markup(result):
     text = html_report(result)
     assert "<b>cat" not in text
     body = text[: text.index("/**\n* plotly.js")]
-    assert body.count("</script>") == 3
+    assert body.count("</script>") == 4
 
 
 def test_the_report_has_no_address_to_ask(result):

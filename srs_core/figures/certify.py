@@ -8,8 +8,16 @@ from srs_core.figures.theme import BLUE, COLORWAY, GREY, ORANGE, style, transluc
 from srs_core.smoothing.bounds import format_radius
 from srs_core.smoothing.certificate import Certificate
 from srs_core.smoothing.snapshot import ResidualSummary
+from srs_core.words import percent_down
 
-__all__ = ["METHOD_COLOURS", "METHOD_NAMES", "radii_figure", "residuals_figure", "votes_figure"]
+__all__ = [
+    "METHOD_COLOURS",
+    "METHOD_NAMES",
+    "guarantee_figure",
+    "radii_figure",
+    "residuals_figure",
+    "votes_figure",
+]
 
 METHOD_NAMES = {"rs": "Plain smoothing", "srs": "Serialized smoothing"}
 METHOD_COLOURS = {"rs": BLUE, "srs": ORANGE}
@@ -65,6 +73,42 @@ def radii_figure(
     )
     style(figure, "certified radius (L2 distance)", "", height=110 + 50 * len(bars))
     return figure.update_xaxes(range=[0, 1.25 * max(0.01, *(radius for _, radius, _ in bars))])
+
+
+def guarantee_figure(certificates: Sequence[Certificate]) -> go.Figure:
+    """What remains of each method's share of votes once chance and audit have been allowed for."""
+    figure = go.Figure()
+    for certificate, (name, colour) in zip(
+        reversed(certificates), reversed(_names_and_colours(certificates, None)), strict=True
+    ):
+        share, lower = certificate.votes[certificate.class_index] / certificate.n, certificate.p_a_lower
+        figure.add_scatter(
+            x=[lower, share],
+            y=[name, name],
+            mode="lines+markers+text",
+            line={"color": colour, "width": 4},
+            marker={
+                "color": colour,
+                "size": 14,
+                "symbol": ["circle", "circle-open"],
+                "line": {"width": 2, "color": colour},
+            },
+            text=[percent_down(lower), ""],
+            textposition="top center",
+            cliponaxis=False,
+            showlegend=False,
+            customdata=["guaranteed", "of the votes"],
+            hovertemplate="%{y}: %{x:.1%} %{customdata}<extra></extra>",
+        )
+    for label, symbol in (("guaranteed", "circle"), ("share of the votes", "circle-open")):
+        marker = {"color": GREY, "size": 12, "symbol": symbol, "line": {"width": 2, "color": GREY}}
+        figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=label, hoverinfo="skip")
+    figure.add_vline(x=0.5, line={"color": GREY, "dash": "dot", "width": 1})
+    style(figure, "share of noisy copies", "", height=160 + 50 * len(certificates))
+    # Room above the first line for its number.
+    figure.update_yaxes(range=[-0.5, len(certificates) - 0.3])
+    least = min([0.5, *(certificate.p_a_lower for certificate in certificates)])
+    return figure.update_xaxes(tickformat=".0%", range=[max(0.0, least - 0.05), 1.02])
 
 
 def _names_and_colours(certificates: Sequence[Certificate], names: Sequence[str] | None) -> list[tuple[str, str]]:

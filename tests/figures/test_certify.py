@@ -2,7 +2,7 @@
 
 import pytest
 
-from srs_core.figures.certify import radii_figure, residuals_figure, votes_figure
+from srs_core.figures.certify import guarantee_figure, radii_figure, residuals_figure, votes_figure
 from srs_core.smoothing.snapshot import ResidualSummary
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -36,6 +36,16 @@ def test_two_certificates_of_one_method_are_told_apart_by_their_names(make_certi
     assert list(radii.data[0].y) == ["two", "one"]
     assert [trace.name for trace in votes.data] == ["one", "two"]
     assert votes.data[0].marker.color != votes.data[1].marker.color
+
+
+def test_the_guarantee_is_drawn_beside_the_votes_and_printed_rounded_down(make_certificate):
+    plain, serialized = make_certificate(method="rs", p_a_lower=0.91999), make_certificate(p_a_lower=0.3)
+    figure = guarantee_figure([plain, serialized])
+    lines = {trace.y[0]: trace for trace in figure.data if trace.y[0] is not None}
+    assert list(lines) == ["Serialized smoothing", "Plain smoothing"]  # the first method on top
+    assert list(lines["Plain smoothing"].x) == pytest.approx([0.91999, 0.94])
+    assert lines["Plain smoothing"].text[0] == "91.9 %"
+    assert figure.layout.xaxis.range[0] < 0.3
 
 
 def test_residuals_have_a_line_a_band_and_the_tolerance():

@@ -56,7 +56,7 @@ def test_upload_to_certificate_to_downloads(site):
     start(page)
     expect(page.get_by_role("button", name="Report (HTML)")).to_be_visible()
     site.settle(page)
-    expect(page.get_by_test_id("stPlotlyChart")).to_have_count(3)
+    expect(page.get_by_test_id("stPlotlyChart")).to_have_count(4)
     expect(page.get_by_text("At equal cost")).to_be_visible()
 
     document = json.loads(download(page, "Certificate (JSON)"))
@@ -68,7 +68,7 @@ def test_upload_to_certificate_to_downloads(site):
     report = site.contexts[0].new_page()
     report.set_content(download(page, "Report (HTML)").decode())
     expect(report.locator(".main-svg").first).to_be_visible()
-    assert report.locator("[data-figure] .plot-container").count() == 3
+    assert report.locator("[data-figure] .plot-container").count() == 4
 
 
 def test_a_hostile_file_is_refused_in_words_and_nothing_is_lost(site):
