@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.address import OneOf, Within
 from pages.widgets import cached_model, chosen_card, number, pick_model
-from srs_core.smoothing.settings import ESTIMATORS, SOLVER_NAMES, STARTS, Settings
+from srs_core.smoothing.settings import ESTIMATORS, PRECISIONS, SOLVER_NAMES, STARTS, Settings
 
 if TYPE_CHECKING:
     from srs_core.mdeq.cards import Card
@@ -28,6 +28,7 @@ START_WORDS = {
     "zero": "zero (cold)",
 }
 ESTIMATOR_WORDS = {"joint": "joint (tightest)", "exact": "exact", "paper": "as in the paper"}
+PRECISION_WORDS = {"float32": "full (float32)", "bfloat16": "coarse (bfloat16)"}
 
 
 LIMITS = {
@@ -41,7 +42,12 @@ LIMITS = {
     "seed": Within(0, 2**31 - 1),
     "reference_steps": Within(1, 200),
 }
-CHOICES = {"solver": OneOf(SOLVER_NAMES), "start": OneOf(STARTS), "estimator": OneOf(ESTIMATORS)}
+CHOICES = {
+    "solver": OneOf(SOLVER_NAMES),
+    "start": OneOf(STARTS),
+    "estimator": OneOf(ESTIMATORS),
+    "proxy_precision": OneOf(PRECISIONS),
+}
 FORM = (*LIMITS, *CHOICES)
 SHARED = ("n", "sigma", "alpha", "n0", "batch_size", "seed", "reference_steps")
 READERS: dict[str, Callable[[str], Any]] = {
@@ -72,7 +78,7 @@ def query_of(certificates: "Sequence[Certificate]") -> dict[str, str]:
     # A plain certificate knows nothing about the quick votes' settings, so they keep their defaults.
     names = [name for name in FORM if "srs" in by_method or name in SHARED]
     run = "both" if len(by_method) == 2 else {"srs": "serialized"}.get(chosen.method, "plain")
-    query = {name: str(getattr(chosen, name)) for name in names}
+    query = {name: str(value) for name in names if (value := getattr(chosen, name)) is not None}
     return {"model": chosen.model, "run": run, **query, "n": str(chosen.planned_n)}
 
 
@@ -91,6 +97,18 @@ def device_speed(name: str) -> "Speed":
 
         image = load_image(to_png(image), (side, side)).tensor
     return measure_speed(model, image, Settings())
+
+
+@st.cache_resource(show_spinner="Looking what this processor can do …")
+def precision_complaint(name: str, precision: str) -> str | None:
+    """Why the quick votes cannot be computed in this precision here; None if they can."""
+    from srs_core.model import in_precision
+
+    try:
+        in_precision(cached_model(name), precision)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def seed_defaults(card: "Card") -> None:
@@ -157,6 +175,9 @@ def settings_form(cards: "list[Card]") -> Inputs | None:
     except (ValueError, OSError) as error:
         st.error(str(error))
         return None
+    if st.session_state["certify_run"] != "plain" and (why := precision_complaint(card.name, settings.proxy_precision)):
+        st.error(why)
+        return None
     return Inputs(model, st.session_state["certify_run"], settings)
 
 
@@ -219,6 +240,14 @@ def _more_settings(card: "Card") -> None:
         "n0",
         step=10,
         help="n0: noisy copies that choose the class before the votes are counted; they do not count as votes.",
+    )
+    _choice(
+        third,
+        "Precision of quick votes",
+        "proxy_precision",
+        PRECISION_WORDS,
+        help="Coarse votes are quicker where the processor multiplies bfloat16. The audit always computes in full "
+        "precision, so the certificate holds; votes that change by it cost radius.",
     )
     third.number_input(
         "Copies at a time",

@@ -109,7 +109,7 @@ def test_a_run_ends_with_two_certificates_that_are_kept(run_page, registry):
     assert "Radius given up" in labels or "Faster by" in labels
     assert "At equal cost" in texts(page)
     charts = [json.loads(chart.proto.spec) for chart in page.get("plotly_chart")]
-    assert len(charts) == 3
+    assert len(charts) == 4
     kept = History().rows()
     assert [row.certificate.method for row in kept] == ["rs", "srs"]
     assert kept[1].certificate.n == 40
@@ -125,6 +125,24 @@ def test_a_run_ends_with_two_certificates_that_are_kept(run_page, registry):
     button(both, "Close this result").click().run()
     assert not both.exception
     assert "kept" not in both.query_params
+
+
+def test_quick_votes_may_be_coarse_where_the_processor_can(run_page, registry):
+    from srs_core import load_model
+
+    page = run_page("certify", **QUICK, run="serialized", proxy_precision="bfloat16")
+    try:
+        load_model("cifar10-small-0.25").in_precision("bfloat16")
+    except ValueError:
+        assert "multiplies bfloat16" in texts(page)
+        assert button(page, "Certify").disabled
+        page.selectbox(key="certify_proxy_precision").set_value("float32").run()
+        assert not button(page, "Certify").disabled
+        return
+    button(page, "Certify").click().run()
+    page, job = finish(page, registry)
+    assert job.error is None
+    assert [row.certificate.proxy_precision for row in History().rows()] == ["bfloat16"]
 
 
 @pytest.mark.parametrize(("mode", "method"), [("plain", "rs"), ("serialized", "srs")])
@@ -260,6 +278,8 @@ def test_the_settings_of_a_kept_run_can_be_read_back(run_page, make_certificate)
     plain = query_of([make_certificate(method="rs")])
     assert plain["run"] == "plain"
     assert "audit" not in plain
+    # A certificate from before there was a choice does not name the precision.
+    assert "proxy_precision" not in query_of([make_certificate(proxy_precision=None)])
     page = run_page("certify", **{**both, "model": "cifar10-small-0.25"})
     assert page.number_input(key="certify_n").value == 1200
 
