@@ -23,6 +23,7 @@ KINDS = {
     "ideal": (GREY, "dot", 2),
     "true": (GREEN, "dash", 3),
 }
+CERTIFIED = ("rs", "srs")
 PICK_EVERY = 1 / 50
 
 
@@ -71,14 +72,13 @@ def plane_figure(
     for circle in circles:
         colour, dash, width = KINDS[circle.kind]
         angle = np.linspace(0, 2 * np.pi, 181)
-        figure.add_scatter(
-            x=point[0] + circle.radius * np.cos(angle),
-            y=point[1] + circle.radius * np.sin(angle),
-            mode="lines",
-            line={"color": colour, "dash": dash, "width": width},
-            name=circle.label,
-            hoverinfo="name",
-        )
+        x, y = point[0] + circle.radius * np.cos(angle), point[1] + circle.radius * np.sin(angle)
+        if circle.kind in CERTIFIED:
+            # Without a light rim a circle is lost on a region of a similar colour.
+            rim = {"color": "white", "width": width + 2.5}
+            figure.add_scatter(x=x, y=y, mode="lines", line=rim, name="rim", showlegend=False, hoverinfo="skip")
+        line = {"color": colour, "dash": dash, "width": width}
+        figure.add_scatter(x=x, y=y, mode="lines", line=line, name=circle.label, hoverinfo="name")
     if nearest is not None:
         figure.add_scatter(
             x=[point[0], nearest[0]],
