@@ -60,21 +60,26 @@ DIFFERENCES = (
 )
 
 
+Curves = dict[str, tuple[list[float], list[float]]]
+"""Radii and percentages by the curve's name."""
+
+
 @st.cache_data(show_spinner=False)
-def measured_curves() -> dict[tuple[str, float], dict[str, tuple[list[float], list[float]]]]:
-    """Our own certified accuracy in percent, by variant and sigma and then by the setting's name."""
+def measured_curves() -> dict[tuple[str, float], dict[str, Curves]]:
+    """Our own certified accuracy in percent, by variant and sigma and then by model."""
     from srs_core.evaluate.results import shipped_results
     from srs_core.metrics import RADII
     from srs_core.metrics import certified_accuracy as certified_share
 
-    found: dict[tuple[str, float], dict[str, tuple[list[float], list[float]]]] = {}
+    found: dict[tuple[str, float], dict[str, Curves]] = {}
     for results in shipped_results():
         if results.sigma is None:
             continue
         variant = "large" if "large" in results.model else "small"
         percent = [100 * float(share) for share in certified_share(results.frame, RADII)]
         name = f"{results.name} ({len(results.frame)} pictures)"
-        found.setdefault((variant, results.sigma), {})[name] = (list(RADII), percent)
+        models = found.setdefault((variant, results.sigma), {})
+        models.setdefault(results.model, {})[name] = (list(RADII), percent)
     return found
 
 
@@ -92,8 +97,11 @@ def show_accuracy() -> None:
         variant = choice("Model", variants, f"size_{dataset}", default=variants[-1])
         sigmas = tuple(str(sigma) for sigma in sorted({c.sigma for c in main if c.sigma and c.variant == variant}))
         sigma = choice("Noise σ", sigmas, f"sigma_{dataset}", default="0.5")
+        measured = measured_curves().get((variant, float(sigma)), {}) if dataset == "cifar10" else {}
+        models = tuple(measured)
+        model = choice("Measured here", models, f"measured_{sigma}") if len(models) > 1 else "".join(models)
     shown = [curve for curve in main if (curve.variant, curve.sigma) == (variant, float(sigma))]
-    ours = measured_curves().get((variant, float(sigma)), {}) if dataset == "cifar10" else {}
+    ours = measured.get(model, {})
     st.plotly_chart(accuracy_curves(shown, ours), config=BARE, alt="Certified accuracy by radius.")
     st.dataframe(accuracy_table(shown), hide_index=True)
     if ours:

@@ -41,6 +41,19 @@ def test_measured_results_are_drawn_beside_the_papers(run_page, results):
     assert any("measured here" in text.value for text in page.caption)
 
 
+def test_of_two_models_of_one_noise_level_one_is_chosen(run_page, results):
+    for model, radius in (("first", 0.3), ("second", 0.6)):
+        row = f"0\t3\t3\t{radius}\t1\t0:00:01.000000\tMDEQ-30A\t{model}\t0.5"
+        (results / f"{model}.tsv").write_text("\n".join((COLUMNS, row, "")))
+    shown = {}
+    for model in ("first", "second"):
+        page = run_page("paper", **{"measured_0.5": model})
+        assert not page.exception
+        (ours,) = (trace for trace in traces(page) if "measured here" in trace["name"])
+        shown[model] = [percent for radius, percent in zip(ours["x"], ours["y"], strict=True) if radius == 0.5]
+    assert shown == {"first": [0], "second": [100]}
+
+
 @pytest.mark.parametrize(
     ("table", "charts"), [("Ablations", 1), ("Speed", 2), ("Attacks", 2), ("What differs here", 0)]
 )
