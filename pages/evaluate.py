@@ -40,6 +40,8 @@ def main() -> None:
 
 def choose_results() -> list[Results]:
     """Draw the ways to get results, and return the chosen ones."""
+    from srs_core.mdeq.checkpoints import default_first
+
     kept = shipped_results()
     st.session_state.setdefault("evaluate_source", "kept" if kept else "files")
     if "job" in st.query_params and "evaluate_seen" not in st.session_state:
@@ -65,7 +67,8 @@ def choose_results() -> list[Results]:
         )
         return []
     models = sorted({each.model for each in kept})
-    model = st.pills("Model", models, default=models[0], required=True, key="evaluate_kept", persist_state="session")
+    first = next((card.name for card in default_first(model_cards()) if card.name in models), models[0])
+    model = st.pills("Model", models, default=first, required=True, key="evaluate_kept", persist_state="session")
     return [each for each in kept if each.model == model]
 
 
