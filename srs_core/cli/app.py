@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from typer.exceptions import TyperException
 
 __all__ = ["app", "command_line", "errors", "main", "print_json", "progress_bar"]
 
@@ -35,12 +36,27 @@ errors = Console(stderr=True)
 def main() -> None:
     """Run the command line: exit code 0 done, 2 bad usage or input (one line says why), 130 interrupted."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except TyperException as error:
+        _complain(_usage(error))
     except (ValueError, OSError) as error:
-        errors.print(f"Error: {_sentence(error)}", style="red", highlight=False, markup=False, soft_wrap=True)
-        sys.exit(2)
+        _complain(_sentence(error))
     except KeyboardInterrupt:
         sys.exit(130)
+    sys.exit(2)
+
+
+def _complain(sentence: str) -> None:
+    errors.print(f"Error: {sentence}", style="red", highlight=False, markup=False, soft_wrap=True)
+
+
+def _usage(error: TyperException) -> str:
+    """What is wrong with the words of a command, on one line, and where its help is."""
+    # Without any word the help itself has been printed, and there is no message.
+    told = " ".join(error.format_message().split()) or "No command is given."
+    told = told if told.endswith((".", "?")) else f"{told}."
+    context = getattr(error, "ctx", None)
+    return told if context is None else f"{told} See: {context.command_path} --help"
 
 
 def _sentence(error: ValueError | OSError) -> str:

@@ -22,6 +22,24 @@ def test_models_are_listed_for_people_and_as_json(run: Run) -> None:
     assert all({"name", "variant", "sigma"} <= set(card) for card in cards)
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "No command is given. See: "),
+        (["certifi"], "No such command 'certifi'. Did you mean 'certify'? See: "),
+        (["evaluate"], "Missing option '--out'. See: "),
+        (["attack", "gallery:0", "--radius", "far"], "Invalid value for '--radius'"),
+        (["certify", "gallery:0", "--bogus", "1"], "No such option: --bogus"),
+    ],
+)
+def test_bad_usage_is_one_line_that_says_where_the_help_is(run: Run, words: list[str], told: str) -> None:
+    code, _, said = run(*words)
+    assert code == 2
+    assert said.startswith(f"Error: {told}")
+    assert said.count("\n") == 1
+    assert said.rstrip().endswith("--help")
+
+
 def test_a_checkpoint_is_imported_and_listed(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SRS_CHECKPOINTS", str(tmp_path))
     code, _, said = run("models")
