@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import fields
+from numbers import Real
 from typing import Any
 
-__all__ = ["check_choice", "check_names", "check_whole"]
+__all__ = ["check_choice", "check_names", "check_number", "check_whole"]
 
 
 def check_choice(name: str, value: Any, allowed: Iterable[str]) -> None:
@@ -13,10 +14,18 @@ def check_choice(name: str, value: Any, allowed: Iterable[str]) -> None:
         raise ValueError(f"{name} is {value!r}; choose one of {', '.join(allowed)}.")
 
 
-def check_whole(name: str, value: Any, least: int) -> None:
-    """Refuse what is not a whole number of at least `least`; True and False are no numbers."""
+def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    """Refuse what is not a whole number of at least `least`, and at most `most`; True and False are no numbers."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"{name} is {value!r}; it must be a whole number of at least {least}.")
+    if most is not None and value > most:
+        raise ValueError(f"{name} is {value:,}; it must be at most {most:,}.")
+
+
+def check_number(name: str, value: Any) -> None:
+    """Refuse what is no number, such as a text that looks like one; True and False are none either."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ValueError(f"{name} is {value!r}; it must be a number.")
 
 
 def check_names(names: Iterable[str], settings: Any, what: str) -> None:

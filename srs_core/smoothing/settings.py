@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from srs_core.checks import check_choice, check_names, check_whole
+from srs_core.checks import check_choice, check_names, check_number, check_whole
 
 __all__ = ["ESTIMATORS", "METHODS", "PRECISIONS", "SOLVER_NAMES", "STARTS", "Settings"]
 
@@ -13,6 +13,10 @@ STARTS = ("previous", "mean", "clean", "zero")
 ESTIMATORS = ("joint", "exact", "paper")
 PRECISIONS = ("float32", "bfloat16")
 DEFAULT_PROXY_STEPS = 3
+MOST_VOTES = 100_000_000
+MOST_STEPS = 10_000
+MOST_SIGMA = 1_000.0
+"""A thousand times the pixel range; much more, and single precision no longer holds the picture beside the noise."""
 
 
 @dataclass(frozen=True)
@@ -126,15 +130,24 @@ class Settings:
         check_choice("estimator", self.estimator, ESTIMATORS)
 
     def _check_numbers(self) -> None:
-        for name in ("n", "n0", "proxy_steps", "reference_steps", "warm_up_steps"):
-            self._at_least(name, 1)
+        for name in ("n", "n0"):
+            check_whole(name, getattr(self, name), 1, MOST_VOTES)
+        check_whole("steps", self.steps, 1, MOST_STEPS)
+        for name in ("reference_steps", "warm_up_steps"):
+            check_whole(name, getattr(self, name), 1, MOST_STEPS)
         for name in ("audit", "census", "seed"):
-            self._at_least(name, 0)
+            check_whole(name, getattr(self, name), 0)
         for name in ("batch_size", "restart_every"):
             if getattr(self, name) is not None:
-                self._at_least(name, 1)
-        if not 0 < self.sigma < float("inf"):
-            raise ValueError(f"sigma is {self.sigma}; it must be a positive number.")
+                check_whole(name, getattr(self, name), 1)
+        for name in ("sigma", "alpha", "tol"):
+            check_number(name, getattr(self, name))
+        if self.robust_at is not None:
+            check_number("robust_at", self.robust_at)
+        if not isinstance(self.anytime, bool):
+            raise ValueError(f"anytime is {self.anytime!r}; it must be True or False.")
+        if not 0 < self.sigma <= MOST_SIGMA:
+            raise ValueError(f"sigma is {self.sigma}; it must be a positive number of at most {MOST_SIGMA:g}.")
         if not 0 < self.alpha < 1:
             raise ValueError(f"alpha is {self.alpha}; it must lie between 0 and 1, both excluded.")
         if not 0 <= self.tol < 1:
@@ -160,6 +173,3 @@ class Settings:
             raise ValueError(
                 f"census is {self.census}; only the estimator 'joint' without anytime bounds knows a census."
             )
-
-    def _at_least(self, name: str, least: int) -> None:
-        check_whole("steps" if name == "proxy_steps" else name, getattr(self, name), least)
