@@ -75,10 +75,14 @@ def plan(
 ) -> Plan:
     """Propose method, start, steps, n and audit for a budget of evaluations of f, or of seconds.
 
-    Without a budget it is what plain smoothing with the settings' n would cost. The expected radius of an
+    Without a budget it is what plain smoothing with the settings' n0 and n would cost. The expected radius of an
     alternative puts the pilot's shares of votes and mismatches, drawn a little towards ignorance, into the bound;
     it is an expectation, not a promise.
     """
+    if settings.n0 < 2:
+        raise ValueError(
+            f"n0 is {settings.n0}; a pilot needs at least 2 selection draws: one to warm up, one to compare."
+        )
     begin = time.perf_counter()
     picture = image.to(device_of(model, image))
     plain = settings.plain()
@@ -88,7 +92,7 @@ def plan(
     p_a = _shrunk(int(hits.sum()), len(hits))
     if evaluations is None:
         rate = standard.evaluations / standard.seconds
-        evaluations = int(settings.n * standard.cost) if seconds is None else int(seconds * rate)
+        evaluations = math.ceil((settings.n0 + settings.n) * standard.cost) if seconds is None else int(seconds * rate)
     selection = settings.n0 * standard.cost
     alternatives = [_plain_alternative(plain, evaluations - selection, standard.cost, p_a)]
     spent = standard.evaluations

@@ -40,5 +40,13 @@ def test_auto_certifies_with_the_best_plan(make_tiny: Callable[[], object], pict
     assert certificate.radius == pytest.approx(best.expected_radius, abs=0.06)
 
 
+def test_auto_works_for_runs_no_longer_than_their_selection(make_tiny: Callable[[], object], picture: Tensor) -> None:
+    short = SMALL.with_(method="auto", steps=None, n=60, audit=30)
+    plain = next(a for a in plan(make_tiny(), picture, short).alternatives if a.settings.method == "rs")
+    assert plain.settings.n == 60
+    with pytest.raises(ValueError, match="n0 is 1; a pilot needs at least 2 selection draws"):
+        plan(make_tiny(), picture, short.with_(n0=1))
+
+
 def test_seconds_are_a_budget_too(make_tiny: Callable[[], object], picture: Tensor) -> None:
     assert plan(make_tiny(), picture, SMALL, seconds=1.0).budget > 0
