@@ -12,6 +12,7 @@ import streamlit as st
 
 from pages.job_frame import cancel_or_wait, jobs, visitor, watch
 from pages.widgets import show_picture
+from srs_core.attacks.words import class_name
 from srs_core.figures.theme import BLUE, ORANGE
 from srs_core.jobs import Job
 from srs_core.result import Result
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from srs_core.attacks import AttackSettings, AttackSnapshot, Hunt, Target
-    from srs_core.smoothing.certificate import Certificate
 
 __all__ = ["AttackJob", "cached_target", "follow_attack", "picture_of", "submit_attack", "three_pictures"]
 
@@ -62,13 +62,18 @@ def _work(
     target: "Target", result: Result, radius: float, settings: "AttackSettings", hunting: bool
 ) -> "Iterator[Hunt]":
     from srs_core.attacks import smallest_radius_stream
+    from srs_core.attacks.clean import NOT_ESTABLISHED, answer_to_change
 
     certificate = result.certificates[0]
+    picture = picture_of(result)
+    answer = answer_to_change(target, picture, certificate, settings)
+    if answer is None:
+        raise ValueError(NOT_ESTABLISHED)
     low = certificate.radius if hunting and certificate.radius < radius else 0.0
     yield from smallest_radius_stream(
         target,
-        picture_of(result),
-        certificate.class_index,
+        picture,
+        answer,
         settings,
         low=low,
         high=radius,
@@ -81,21 +86,22 @@ def follow_attack(job: Job, result: Result) -> None:
     doing = "Hunting for the smallest radius …" if job.about.hunting else "Attacking …"
     cancel_or_wait(job, "The attack", doing)
     picture = picture_of(result)
-    watch(job, lambda now: _draw(now, picture, result.certificates[0]), every=1.0)
+    watch(job, lambda now: _draw(now, picture, result.classes), every=1.0)
 
 
-def _draw(job: Job, picture: "Tensor", certificate: "Certificate") -> None:
+def _draw(job: Job, picture: "Tensor", classes: Sequence[str]) -> None:
     hunt: Hunt | None = job.latest
     if hunt is None:
         st.progress(0.0, text="Solving the first noisy copies …")
         return
     snapshot = hunt.current
-    st.progress(min(1.0, snapshot.done / snapshot.total), text=_words(hunt, certificate.class_name))
+    name = class_name(classes, snapshot.label)
+    st.progress(min(1.0, snapshot.done / snapshot.total), text=_words(hunt, name))
     seeing, chart = st.columns([2, 3])
     with seeing:
         three_pictures(picture, snapshot.attacked, 96)
     with chart:
-        st.caption(f"How much the noisy copies still look like “{certificate.class_name}” to the model")
+        st.caption(f"How much the noisy copies still look like “{name}” to the model")
         st.altair_chart(_trace_chart(job.history, len(hunt.attempts), snapshot.settings.samples), height=190)
 
 

@@ -47,7 +47,7 @@ def study(options: argparse.Namespace) -> int:
     points = certified_points(results, dataset, options.pictures)
     rows = []
     for row in study_stream(
-        target, points, lambda point: [m * point.radius for m in MULTIPLES], attacking, file, dataset.name
+        target, points, lambda point: [m * point.radius for m in MULTIPLES], attacking, file, {"data": dataset.name}
     ):
         rows.append(row)
         print(f"  {row.attack} at {row.radius:.3f}: {row.outcome} ({row.seconds:.0f} s)", flush=True)

@@ -6,6 +6,8 @@ from torch import Tensor
 __all__ = ["distance", "project", "random_start"]
 
 HALVINGS = 40
+ROUNDING = 1e-6
+"""What single precision may be wrong by, as a share, when it adds up the squares of a picture's values."""
 
 
 def distance(picture: Tensor, other: Tensor) -> float:
@@ -18,20 +20,22 @@ def project(picture: Tensor, moved: Tensor, radius: float) -> Tensor:
 
     Clipping and then rescaling would not give the nearest one. The nearest has the form
     clip(picture + s (moved - picture)) with one number s from 0 to 1, by the conditions of Karush, Kuhn and Tucker, and
-    its distance grows with s: s is found by halving. What is returned was itself measured to be within the radius.
+    its distance grows with s: s is found by halving. What is returned was itself measured to be within the radius, with
+    room for rounding.
     """
+    reach = radius * (1 - ROUNDING)
     offset = moved - picture
 
     def at(share: float) -> Tensor:
         return torch.add(picture, offset, alpha=share).clamp_(0.0, 1.0)
 
     nearest = moved.clamp(0.0, 1.0)
-    if distance(picture, nearest) <= radius:
+    if distance(picture, nearest) <= reach:
         return nearest
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if distance(picture, at(middle)) <= radius:
+        if distance(picture, at(middle)) <= reach:
             low = middle
         else:
             high = middle

@@ -10,6 +10,7 @@ from srs_core.attacks.settings import AttackSettings
 from srs_core.attacks.stream import attack_stream
 from srs_core.attacks.target import Target, as_target
 from srs_core.model import Model
+from srs_core.smoothing.noise import Purpose, derive_seed
 
 __all__ = ["Hunt", "smallest_radius_stream"]
 
@@ -20,7 +21,7 @@ class Hunt:
 
     Any winning attack is an upper bound on how robust the smoothed model is at this picture; a better attack may find a
     smaller one, and no attack may find one inside a certificate that holds. Each verdict errs with probability at
-    most alpha.
+    most alpha, on noise of its own: where the hunt goes next depends on the verdicts before.
     """
 
     attempts: tuple[AttackResult, ...]
@@ -63,7 +64,9 @@ def smallest_radius_stream(
     attempts: tuple[AttackResult, ...] = ()
     radius = high
     for _ in range(attacks):
-        for snapshot in attack_stream(target, image, label, radius, settings):
+        # One noise for all verdicts would be noise that the hunt has already followed.
+        seed = derive_seed(settings.seed, Purpose.ATTACK, len(attempts)) if attempts else settings.seed
+        for snapshot in attack_stream(target, image, label, radius, settings.with_(seed=seed)):
             if snapshot.result is not None:
                 attempts = (*attempts, snapshot.result)
             yield Hunt(attempts, snapshot, attacks)

@@ -1,12 +1,12 @@
 """Many attacks as numbers: accuracy under attack, and how often attacks won on certified and on other pictures."""
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from srs_core.attacks.study import AttackRow
 
-__all__ = ["AttackSummary", "by_radius", "by_reach", "contradictions"]
+__all__ = ["AttackSummary", "before_attacks", "by_radius", "by_reach", "contradictions"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,11 @@ class AttackSummary:
         return self.certified_successes + self.uncertified_successes
 
     @property
+    def certified_accuracy(self) -> float:
+        """The share of all pictures whose label is certified beyond the radius; no attack may bring accuracy below."""
+        return self.certified / self.pictures
+
+    @property
     def certified_rate(self) -> float | None:
         """Successes on certified pictures, as a share; None without such pictures. More than 0 is a contradiction."""
         return self.certified_successes / self.certified if self.certified else None
@@ -46,7 +51,18 @@ class AttackSummary:
 
     def record(self) -> dict[str, Any]:
         """Plain values by name."""
-        return {**vars(self), "certified_rate": self.certified_rate, "uncertified_rate": self.uncertified_rate}
+        rates = {"certified_rate": self.certified_rate, "uncertified_rate": self.uncertified_rate}
+        return {**vars(self), "certified_accuracy": self.certified_accuracy, **rates}
+
+
+def before_attacks(rows: Iterable[AttackRow]) -> list[AttackSummary]:
+    """One line for each attack at radius 0: how things stood before it."""
+    first: dict[tuple[str, int], AttackRow] = {}
+    for row in rows:
+        first.setdefault((row.attack, row.idx), row)
+    return by_radius(
+        replace(row, radius=0.0, outcome="undecided" if row.clean_answer == -1 else "same") for row in first.values()
+    )
 
 
 def by_radius(rows: Iterable[AttackRow]) -> list[AttackSummary]:

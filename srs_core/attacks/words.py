@@ -16,9 +16,14 @@ def class_name(classes: Sequence[str], index: int) -> str:
 
 
 def distance_up(distance: float, digits: int = 3) -> str:
-    """A distance as text, rounded up: an attack did not get away with less than what is printed."""
+    """A distance as text, rounded up: an attack did not get away with less than what is printed.
+
+    Small distances get more decimals, so that two digits count.
+    """
     # From the shortest text that means this float, so that 0.3 stays 0.300.
-    return f"{Decimal(repr(float(distance))).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING):f}"
+    exact = Decimal(repr(float(distance)))
+    digits = max(digits, 1 - exact.adjusted()) if exact else digits
+    return f"{exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING):f}"
 
 
 def contradicts(result: AttackResult, certificate: Certificate) -> bool:
@@ -40,9 +45,10 @@ def verdict(result: AttackResult, certificate: Certificate, classes: Sequence[st
             f"{certificate.alpha:g} and {result.settings.alpha:g}: try other seeds, and if it stays so, report it."
         )
     if result.outcome == "changed":
+        limit = "the certificate abstains" if certificate.abstained else f"the certified radius is {promised}"
         return (
             f"The attack won: at a distance of {away} the answer is “{after}”, no longer “{before}”. "
-            f"Nothing was promised there; the certified radius is {promised}."
+            f"Nothing was promised there; {limit}."
         )
     if result.outcome == "undecided":
         promise = f" It is inside the certified radius of {promised}, so it is still “{before}”." if inside else ""
@@ -54,6 +60,11 @@ def verdict(result: AttackResult, certificate: Certificate, classes: Sequence[st
         return (
             f"The attack failed, as promised: at a distance of {away} the answer is still “{before}”, as for every "
             f"picture nearer than the certified {promised}."
+        )
+    if certificate.abstained:
+        return (
+            f"The attack failed: at a distance of {away} the answer is still “{before}”. The certificate abstains, so "
+            "nothing was promised, and a stronger attack might have found something."
         )
     return (
         f"The attack failed: at a distance of {away} the answer is still “{before}”. The certificate promised it up "

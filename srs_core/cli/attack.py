@@ -102,14 +102,14 @@ def attack(
     network: Any = target.answer
     image = options.open_picture(picture, network, fit)
     noise = options.pick_sigma(sigma, network)
-    certificate, results = _run(
+    certificate, answer, results = _run(
         target, image, certifying.with_(sigma=noise), attacking.with_(sigma=noise), radii, smallest
     )
     if save is not None:
         _save(save, image, results)
-    options.deliver(_document(certificate, results, network.classes), as_json, out)
+    options.deliver(_document(certificate, answer, results, network.classes), as_json, out)
     if not as_json:
-        _print(certificate, results, network.classes)
+        _print(certificate, answer, results, network.classes)
 
 
 def _target(name: str | None, device: str) -> "Target":
@@ -125,8 +125,12 @@ def _run(
     attacking: "AttackSettings",
     radii: list[float],
     smallest: float | None,
-) -> "tuple[Certificate, list[AttackResult]]":
-    """Certify, then attack at each radius, then hunt for the smallest; one bar for each."""
+) -> "tuple[Certificate, int | None, list[AttackResult]]":
+    """Certify, then attack at each radius, then hunt for the smallest; one bar for each.
+
+    Also returns the answer that was attacked; None when there was none to attack.
+    """
+    from srs_core.attacks.clean import answer_to_change
     from srs_core.attacks.smallest import smallest_radius_stream
     from srs_core.attacks.stream import attack_stream
     from srs_core.smoothing.stream import certify_stream
@@ -140,7 +144,9 @@ def _run(
                 bar.update(task, completed=snapshot.done, total=snapshot.total)
                 certificate = snapshot.certificate
             assert certificate is not None
-            label = certificate.class_index
+            label = answer_to_change(target, image, certificate, attacking)
+            if label is None:
+                return certificate, None, results
             for radius in radii:
                 results += _watch(bar, attack_stream(target, image, label, radius, attacking))
             if smallest is not None and smallest > certificate.radius:
@@ -150,7 +156,7 @@ def _run(
         told = ", ".join(f"{result.outcome} at {result.radius:g}" for result in results) or "none"
         errors.print(f"Interrupted. Attacks finished so far: {told}.", style="yellow")
         raise
-    return certificate, results
+    return certificate, label, results
 
 
 def _watch(bar: Progress, stream: "Iterator[AttackSnapshot]") -> "Iterator[AttackResult]":
@@ -176,7 +182,9 @@ def _save(path: Path, image: "Tensor", results: "Sequence[AttackResult]") -> Non
         np.savez(stream, picture=image.numpy(), attacked=attacked, radius=radii)
 
 
-def _document(certificate: "Certificate", results: "Sequence[AttackResult]", classes: Sequence[str]) -> dict[str, Any]:
+def _document(
+    certificate: "Certificate", answer: int | None, results: "Sequence[AttackResult]", classes: Sequence[str]
+) -> dict[str, Any]:
     from srs_core.attacks.words import class_name, contradicts
 
     attacks = [
@@ -189,15 +197,28 @@ def _document(certificate: "Certificate", results: "Sequence[AttackResult]", cla
         for result in results
     ]
     won = [result.distance for result in results if result.outcome == "changed"]
-    return {"certificate": certificate.to_dict(), "attacks": attacks, "smallest_winning_radius": min(won, default=None)}
+    return {
+        "certificate": certificate.to_dict(),
+        "clean_answer": answer,
+        "attacks": attacks,
+        "smallest_winning_radius": min(won, default=None),
+    }
 
 
-def _print(certificate: "Certificate", results: "Sequence[AttackResult]", classes: Sequence[str]) -> None:
+def _print(
+    certificate: "Certificate", answer: int | None, results: "Sequence[AttackResult]", classes: Sequence[str]
+) -> None:
+    from srs_core.attacks.clean import NOT_ESTABLISHED
     from srs_core.attacks.words import class_name, contradicts, distance_up, verdict
     from srs_core.words import claim
 
     console = Console()
     console.print(f"Before: {claim(certificate)}", highlight=False)
+    if answer is None:
+        console.print(NOT_ESTABLISHED)
+        return
+    if certificate.abstained:
+        console.print(f"A vote of its own established the answer “{class_name(classes, answer)}”, which is attacked.")
     if not results:
         console.print(
             "The certificate reaches further than the attack was allowed to go: there is nothing to hunt for."

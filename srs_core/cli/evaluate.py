@@ -8,10 +8,9 @@ import typer
 
 from srs_core.cli import options
 from srs_core.cli.app import app, command_line, errors, print_json, progress_bar
-from srs_core.cli.evaluate_attack import ATTACK_RADII, Attacks
+from srs_core.cli.evaluate_attack import ATTACK_RADII, Attacked, Attacks
 
 if TYPE_CHECKING:
-    from srs_core.attacks.tables import AttackSummary
     from srs_core.evaluate.run import Progress, Worker
 
 Many = "Repeat for several."
@@ -110,7 +109,7 @@ def evaluate(
     worker = _worker(ray, workers, threads)
     names: Sequence[str | None] = model or file.models or (None,)
     written: list[Path] = []
-    attacked: dict[Path, list[AttackSummary]] = {}
+    attacked: list[Attacked] = []
     for name in names:
         network = options.pick_model(name, "cpu" if ray else device)
         size = (network.variant.image_size, network.variant.image_size)
@@ -124,7 +123,7 @@ def evaluate(
         _watch(evaluate_stream(evaluation, paths, worker, run), network.name)
         written.extend(paths.values())
         if attacks.samples:
-            attacked |= attacks.run(options.pick_name(name), device, evaluation, paths)
+            attacked += attacks.run(options.pick_name(name), device, evaluation, paths)
     _deliver(written, attacked, as_json)
 
 
@@ -175,17 +174,23 @@ def _watch(stream: Iterable["Progress"], title: str) -> None:
         raise
 
 
-def _deliver(paths: list[Path], attacked: "dict[Path, list[AttackSummary]]", as_json: bool) -> None:
+def _deliver(paths: list[Path], attacked: list[Attacked], as_json: bool) -> None:
     from srs_core.evaluate.results import read_results
     from srs_core.evaluate.summary_table import summarise, text_table
 
     results = [read_results(path) for path in paths]
     table = summarise(results)
     if as_json:
-        attacks = {"attacks": Attacks.records(attacked)} if attacked else {}
-        print_json({"files": [str(path) for path in paths], "summary": table.records(), **attacks})
+        attacks = {
+            "attacks": [record for each in attacked for record in each.records()],
+            "contradictions": sum(each.contradictions for each in attacked),
+        }
+        print_json(
+            {"files": [str(path) for path in paths], "summary": table.records(), **(attacks if attacked else {})}
+        )
         return
     typer.echo(text_table(table), nl=False)
     for path in paths:
         errors.print(f"Wrote {path}", highlight=False)
-    Attacks.show(attacked)
+    for each in attacked:
+        each.show()

@@ -1,10 +1,11 @@
 """The whole state of a run in one small file: written atomically, read without running any code in it."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from srs_core.files import write_whole
 
 __all__ = ["STATE_FILE", "read_state", "write_state"]
 
@@ -15,12 +16,7 @@ FORMAT = 1
 def write_state(folder: Path, state: dict[str, Any]) -> None:
     """Replace the run's state file; whenever the machine stops, either the old or the new one is there."""
     folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / f"{STATE_FILE}.part"
-    with unfinished.open("wb") as file:
-        torch.save({"format": FORMAT, **state}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(folder / STATE_FILE)
+    write_whole(folder / STATE_FILE, lambda file: torch.save({"format": FORMAT, **state}, file))
 
 
 def read_state(folder: Path) -> dict[str, Any]:

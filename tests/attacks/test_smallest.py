@@ -22,6 +22,8 @@ def test_the_hunt_closes_in_on_a_known_margin(halfspaces: Make) -> None:
     assert 0.5 < last.smallest.distance < 0.53
     assert len(last.attempts) == 7
     assert not any(step.over for step in steps[:-1])
+    # Where the hunt goes depends on the verdicts, so no verdict may use the noise of another.
+    assert len({attempt.settings.seed for attempt in last.attempts}) == 7
     # Nothing is tried inside of what is known to hold.
     assert min(attempt.radius for attempt in last.attempts) > 0.2
 

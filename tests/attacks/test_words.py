@@ -51,6 +51,20 @@ def test_each_outcome_has_its_sentence(
     assert re.search(words, verdict(result(**changes), make_certificate(), CLASSES))
 
 
+def test_without_a_certificate_nothing_was_promised(make_certificate: Callable[..., Certificate]) -> None:
+    abstained = make_certificate(abstained=True, radius=0.0)
+    assert "abstains, so nothing was promised" in verdict(result(), abstained, CLASSES)
+    won = verdict(result(outcome="changed", answer=4), abstained, CLASSES)
+    assert won.endswith("Nothing was promised there; the certificate abstains.")
+
+
+@pytest.mark.parametrize(
+    ("distance", "text"), [(0.3, "0.300"), (0.30001, "0.301"), (1e-6, "0.0000010"), (0.00123, "0.0013"), (0.0, "0.000")]
+)
+def test_a_distance_is_printed_rounded_up_with_two_digits_that_count(distance: float, text: str) -> None:
+    assert distance_up(distance) == text
+
+
 def test_only_a_change_inside_the_radius_contradicts(make_certificate: Callable[..., Certificate]) -> None:
     certificate = make_certificate()
     assert contradicts(result(outcome="changed", answer=4), certificate)

@@ -46,6 +46,18 @@ def test_the_outcome_is_told_in_words(run: Run) -> None:
     assert words.count("The attack ") == 2
 
 
+def test_an_answer_that_was_never_established_cannot_be_taken_away(run: Run) -> None:
+    """With one selection draw the certificate may abstain on a class that the smoothed model never answers."""
+    arguments = ["gallery:4995", *MODEL, "--n0", "1", "--n", "150", "--audit", "60", "--seed", "1"]
+    code, stdout, _ = run("attack", *arguments, "--radius", "1e-6", "--steps", "1", "--samples", "0", "--json")
+    assert code == 0
+    document = json.loads(stdout)
+    assert document["certificate"]["abstained"]
+    assert document["certificate"]["class_name"] == "cat"
+    assert document["smallest_winning_radius"] is None
+    assert all(attack["label"] == document["clean_answer"] for attack in document["attacks"])
+
+
 def test_there_is_nothing_to_hunt_for_inside_the_certificate(run: Run) -> None:
     code, stdout, _ = run("attack", "gallery:999", *QUICK, "--smallest", "0.001")
     assert code == 0
