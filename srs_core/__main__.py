@@ -1,6 +1,12 @@
 """`python -m srs_core`: the command line."""
 
-from srs_core.cli import main
+import sys
 
 if __name__ == "__main__":
-    main()
+    try:
+        # An interrupt may come while this is still being imported, too.
+        from srs_core.cli import main
+
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
