@@ -6,6 +6,7 @@ model must not look better for having kept silent.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,9 @@ __all__ = [
 
 RADII = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
 """The radii at which papers usually tell certified accuracy."""
+
+LEAST = 1e-100
+"""A smaller radius or cost is none, and what is divided by it overflows."""
 
 Floats = NDArray[np.float64]
 
@@ -69,8 +73,8 @@ def relative_radius_differences(frame: pd.DataFrame, base: pd.DataFrame) -> Floa
 
     Negative where ours is larger. Pictures on which the base abstains have no such number.
     """
-    both = _together(frame, base)
-    certified = both[both["radius_base"] > 0]
+    both = _together(frame, base, "radius")
+    certified = both[both["radius_base"] > LEAST]
     return np.asarray(1 - certified["radius"].to_numpy() / certified["radius_base"].to_numpy(), dtype=np.float64)
 
 
@@ -84,16 +88,18 @@ class SpeedUp:
 
 def speed_up(frame: pd.DataFrame, base: pd.DataFrame) -> SpeedUp | None:
     """Total cost of the base over total cost of ours, on the pictures of both; None when there are none."""
-    both = _together(frame, base)
+    both = _together(frame, base, "time", "evaluations")
     if both.empty:
         return None
     costs = both.assign(seconds=seconds(both["time"]), seconds_base=seconds(both["time_base"]))
     return SpeedUp(_ratio(costs, "evaluations"), _ratio(costs, "seconds"))
 
 
-def seconds(times: "pd.Series[str]") -> Floats:
-    """Times as h:mm:ss.ffffff, as result files have them, in seconds."""
-    return np.asarray(pd.to_timedelta(times).dt.total_seconds(), dtype=np.float64)
+def seconds(times: "pd.Series[Any]") -> Floats:
+    """Times in seconds: as h:mm:ss.ffffff, as result files have them, or plain numbers, which are seconds already."""
+    numbers = pd.to_numeric(times, errors="coerce")
+    clocks = pd.to_timedelta(times.where(numbers.isna())).dt.total_seconds()
+    return np.asarray(numbers.fillna(clocks), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -153,14 +159,19 @@ def _beaten(frame: pd.DataFrame) -> float:
     return float(((plain > 0) & (plain >= frame["radius"])).mean())
 
 
-def _together(frame: pd.DataFrame, base: pd.DataFrame) -> pd.DataFrame:
-    return frame.merge(base, on="idx", suffixes=("", "_base"))
+def _together(frame: pd.DataFrame, base: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """The pictures of both with these columns of each; of others a file from elsewhere may have any."""
+    ours, theirs = (each[[name for name in ("idx", *columns) if name in each]] for each in (frame, base))
+    return ours.merge(theirs, on="idx", suffixes=("", "_base"))
 
 
 def _ratio(both: pd.DataFrame, column: str) -> float | None:
-    """The base's total over ours; None when one of them does not tell its cost."""
-    ours, base = both.get(column), both.get(f"{column}_base")
-    return None if ours is None or base is None or ours.sum() <= 0 else float(base.sum() / ours.sum())
+    """The base's total over ours, where both tell their cost; None when they do so nowhere."""
+    if f"{column}_base" not in both:
+        return None
+    known = both[[column, f"{column}_base"]].dropna()
+    ours, base = known[column].sum(), known[f"{column}_base"].sum()
+    return float(base / ours) if ours > LEAST else None
 
 
 def _mean(frame: pd.DataFrame, column: str) -> float | None:

@@ -118,6 +118,27 @@ def test_times_are_read_beyond_a_day():
     ]
 
 
+@pytest.mark.parametrize("times", [[1.5, 2.0, 0.0], ["1.5", "0:00:02", "0"]])
+def test_times_that_are_plain_numbers_are_seconds(times):
+    assert seconds(pd.Series(times)).tolist() == [1.5, 2.0, 0.0]
+    slow, fast = (frame(*((i, 1, 1, 0.1) for i in range(3)), time=each) for each in ("0:00:07", times))
+    assert summary(fast).seconds == pytest.approx(3.5 / 3)
+    assert speed_up(fast, slow).seconds == pytest.approx(6.0)
+
+
+def test_speed_ups_count_the_pictures_whose_cost_both_tell():
+    ours = frame((0, 1, 1, 0.1), (1, 1, 1, 0.1), (2, 1, 1, 0.1), evaluations=[100, 300, np.nan])
+    base = frame((0, 1, 1, 0.1), (1, 1, 1, 0.1), (2, 1, 1, 0.1), evaluations=[1000, np.nan, 5000])
+    assert speed_up(ours, base).evaluations == 10.0
+    assert speed_up(ours, base.assign(evaluations=np.nan)).evaluations is None
+
+
+def test_two_files_are_compared_whatever_other_columns_they_have():
+    ours = frame((0, 1, 1, 0.1), radius_base=9.0, time_base="never", seconds_base=0)
+    found = summary(ours, base=frame((0, 1, 1, 0.2), time="0:00:06"))
+    assert (found.rrd, found.speed_up.seconds) == (0.5, 3.0)
+
+
 def test_a_summary_of_a_usual_file_leaves_out_what_it_cannot_know():
     found = summary(FOUR, radii=(0.0, 0.5))
     assert (found.pictures, found.abstained, found.certified) == (4, 0.25, (0.5, 0.25))

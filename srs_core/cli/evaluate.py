@@ -1,6 +1,7 @@
 """`evaluate`: certify a test set, in files that survive a crash, on this machine or on a Ray cluster."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,7 +75,7 @@ def evaluate(
     from srs_core.evaluate import pictures
     from srs_core.evaluate.plan import Evaluation
     from srs_core.evaluate.run import evaluate_stream, result_paths
-    from srs_core.evaluate.settings_file import SettingsFile, parts_of, read_settings_file
+    from srs_core.evaluate.settings_file import SettingsFile, check_not_set, parts_of, read_settings_file
 
     file = SettingsFile() if config is None else read_settings_file(config)
     given = {
@@ -92,6 +93,7 @@ def evaluate(
         "estimator": estimator,
         "seed": seed,
     }
+    check_not_set(given, file.settings)
     common = {**file.common, **{name: value for name, value in given.items() if value is not None}}
     if "n" in common and "audit" not in common:
         common["audit"] = options.default_audit(common["n"], None)
@@ -106,6 +108,10 @@ def evaluate(
     changed = {key: value for key, value in (("every", every), ("first", first), ("stop", stop)) if value is not None}
     selection = type(selection)(**{**vars(selection), **changed})
     attacks = Attacks(tuple(attack or ()), tuple(attack_radius or ATTACK_RADII), attack_n)
+    if ray is not None and device != "auto":
+        raise ValueError(
+            f"device is {device!r}, but on Ray each worker takes what the cluster has; leave --device out."
+        )
     worker = _worker(ray, workers, threads)
     names: Sequence[str | None] = model or file.models or (None,)
     written: list[Path] = []
@@ -117,10 +123,12 @@ def evaluate(
         parts = parts_of(common, settings, sigma=common.get("sigma") or options.pick_sigma(None, network))
         evaluation = Evaluation(network, dataset, selection, parts)
         paths = result_paths(evaluation, out, network.name if len(names) > 1 else "")
+        run = {"command": command_line(), "ray": ray, **({"threads": threads or 1} if ray else {})}
+        stream = evaluate_stream(evaluation, paths, worker, run)
+        begun = [next(stream)]  # other settings are refused here, before they replace the pictures kept
         if keep_pictures:
             pictures.keep_pictures(dataset, out)
-        run = {"command": command_line(), "ray": ray, **({"threads": threads or 1} if ray else {})}
-        _watch(evaluate_stream(evaluation, paths, worker, run), network.name)
+        _watch(chain(begun, stream), network.name)
         written.extend(paths.values())
         if attacks.samples:
             attacked += attacks.run(options.pick_name(name), device, evaluation, paths)
@@ -145,7 +153,7 @@ def _worker(ray: str | None, workers: int | None, threads: int | None) -> "Worke
     from srs_core.evaluate.run import here
 
     if ray is not None:
-        return Cluster(ray, workers, threads or 1)
+        return Cluster(ray, workers, 1 if threads is None else threads)
     if workers is not None:
         raise ValueError(f"workers is {workers}, but they work on Ray only; add --ray local.")
     if threads is not None:

@@ -15,7 +15,11 @@ def report(
     form: Annotated[str, typer.Option("--format", help="text, markdown, latex or csv.")] = "text",
     radius: Annotated[list[float] | None, typer.Option(help="Radii of the table. Repeat for several.")] = None,
     baseline: Annotated[
-        str | None, typer.Option(help="The setting to compare with. Default: plain smoothing with the most steps.")
+        str | None,
+        typer.Option(
+            help="The setting to compare with: of several files so named, the one of the same model, sigma and "
+            "pictures. Default: the plain run that the setting was measured beside, else the one with the most steps."
+        ),
     ] = None,
     html: Annotated[
         Path | None, typer.Option(help="Also write plots to this file, complete in itself.", callback=options.writable)

@@ -6,10 +6,13 @@ are those of a local run with as many threads. A picture whose worker is lost go
 
 import copy
 import os
+import socket
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import torch
 
@@ -21,6 +24,9 @@ __all__ = ["Cluster", "RayError", "import_ray"]
 
 RETRIES = 5
 """How many lost workers a picture survives; one that takes every worker down with it must end some time."""
+
+PATIENCE = 5.0
+"""The seconds within which an address must answer; Ray itself tries for minutes, and hears no interrupt meanwhile."""
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -53,32 +59,33 @@ class Cluster:
     def __call__(self, model: Model, tasks: Iterator[Task]) -> Generator[Step, None, None]:
         """Certify the tasks on the cluster; rows come in the order in which pictures are finished."""
         ray = import_ray()
-        started = self.connect(ray)
         pending: dict[Any, int] = {}
-        try:
-            resources = ray.cluster_resources()
-            gpus = int(resources.get("GPU", 0))
-            slots = max(gpus or int(resources.get("CPU", 1)) // self.threads, 1)
-            # Twice as many as there are workers, so that none waits for the driver to write a row.
-            most = self.workers or 2 * slots
-            work = ray.remote(_work).options(num_cpus=self.threads, num_gpus=1 if gpus else 0, max_retries=RETRIES)
-            shared = [ray.put(_on_cpu(model))]
-            for task in tasks:
-                pending[work.remote(shared, task, self.threads)] = task.sample.index
-                if len(pending) >= most:
+        with self._connection(ray):
+            try:
+                resources = ray.cluster_resources()
+                gpus = int(resources.get("GPU", 0))
+                self._check_room(ray.nodes(), gpus > 0)
+                slots = max(gpus or int(resources.get("CPU", 1)) // self.threads, 1)
+                # Twice as many as there are workers, so that none waits for the driver to write a row.
+                most = self.workers or 2 * slots
+                work = ray.remote(_work).options(num_cpus=self.threads, num_gpus=1 if gpus else 0, max_retries=RETRIES)
+                shared = [ray.put(_on_cpu(model))]
+                for task in tasks:
+                    pending[work.remote(shared, task, self.threads)] = task.sample.index
+                    if len(pending) >= most:
+                        yield from _finished(ray, pending)
+                while pending:
                     yield from _finished(ray, pending)
-            while pending:
-                yield from _finished(ray, pending)
-        finally:
-            for reference in pending:
-                ray.cancel(reference)
-            if started:
-                ray.shutdown()
+            finally:
+                for reference in pending:
+                    ray.cancel(reference)
 
     def connect(self, ray: Any) -> bool:
         """Connect, unless this process is connected already; True when the connection is ours to end."""
         if ray.is_initialized():
             return False
+        # For "auto", Ray looks into this variable first.
+        _check_answers(os.environ.get("RAY_ADDRESS", "") if self.address == "auto" else self.address)
         quiet = {"logging_level": "error", "log_to_driver": False}
         try:
             if self.address == "local":
@@ -95,6 +102,27 @@ class Cluster:
             ) from error
         return True
 
+    @contextmanager
+    def _connection(self, ray: Any) -> Iterator[None]:
+        """Be connected while this lasts; a connection that was there before stays as it is."""
+        with _messages_on_stderr(ray):
+            started = self.connect(ray)
+            try:
+                yield
+            finally:
+                if started:
+                    ray.shutdown()
+
+    def _check_room(self, nodes: list[dict[str, Any]], on_gpu: bool) -> None:
+        """Refuse more threads than any machine has processors: Ray would wait for a larger one for ever."""
+        machines = [node["Resources"] for node in nodes if node["Alive"]]
+        largest = max((int(has.get("CPU", 0)) for has in machines if has.get("GPU") or not on_gpu), default=0)
+        if self.threads > largest:
+            raise RayError(
+                f"threads is {self.threads}, but no machine {'with a GPU ' if on_gpu else ''}of the cluster has more "
+                f"than {largest} processors; make threads smaller."
+            )
+
 
 def import_ray() -> Any:
     """Import Ray with its listening and its telemetry turned off, or say how to install it."""
@@ -105,6 +133,35 @@ def import_ray() -> Any:
     except ImportError as error:
         raise RayError("Ray is not installed. Install it with: pip install -r requirements-ray.txt") from error
     return ray
+
+
+def _check_answers(address: str) -> None:
+    """Refuse an address with a port at which nothing listens."""
+    try:
+        parts = urlsplit(address if "://" in address else f"//{address}")
+        if parts.hostname is not None and parts.port is not None:
+            socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE).close()
+    except (OSError, ValueError) as error:  # a ValueError is about how the address is written
+        raise RayError(
+            f"No Ray cluster can be reached at {address!r} ({getattr(error, 'strerror', None) or error}). Correct the "
+            "address, start a cluster there with `ray start --head`, or say 'local' to have one on this machine."
+        ) from error
+
+
+@contextmanager
+def _messages_on_stderr(ray: Any) -> Iterator[None]:
+    """Have Ray print on standard error while this lasts.
+
+    It tells of lost workers on standard output, where a JSON document may be expected, from a thread of its own and
+    with no option against it. So its function that prints is replaced, and not sys.stdout, which is everyone's.
+    """
+    module = ray._private.worker
+    show = module.print_to_stdstream
+    module.print_to_stdstream = lambda data, **options: show({**data, "is_err": True}, **options)
+    try:
+        yield
+    finally:
+        module.print_to_stdstream = show
 
 
 def _on_cpu(model: Model) -> Model:
@@ -122,6 +179,10 @@ def _finished(ray: Any, pending: dict[Any, int]) -> Iterator[Step]:
         except ray.exceptions.RayTaskError as error:
             # The cause as it was, and not Ray's text about it, which is a page long.
             raise error.cause from None
+        except ray.exceptions.LocalRayletDiedError as error:
+            raise RayError(
+                "The Ray node on this machine has died. Finished pictures are kept; start again to continue."
+            ) from error
         except ray.exceptions.RayError as error:
             raise RayError(
                 f"Picture {index} could not be certified: its worker was lost {RETRIES + 1} times in a row "

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from srs_core.data import Dataset
 from srs_core.evaluate.plan import fingerprint
+from srs_core.files import write_whole
 
 __all__ = ["find_pictures", "keep_pictures"]
 
@@ -20,11 +21,10 @@ def keep_pictures(dataset: Dataset, out: Path) -> Path:
     """Write the pictures beside the result file `out`, with their indices and the fingerprint that results name."""
     path = out.with_name(f"{out.stem}{ENDING}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(
+    values, indices, data_hash = dataset.images.stacked().numpy(), np.array(dataset.indices), fingerprint(dataset)
+    write_whole(
         path,
-        pictures=dataset.images.stacked().numpy(),
-        idx=np.array(dataset.indices),
-        data_hash=np.array(fingerprint(dataset)),
+        lambda stream: np.savez_compressed(stream, pictures=values, idx=indices, data_hash=np.array(data_hash)),
     )
     return path
 

@@ -40,6 +40,14 @@ class Part:
     name: str
     settings: Settings
 
+    def __post_init__(self) -> None:
+        # It stands in every row, where an end of line, a tab or a quote would make other cells of what follows.
+        if not isinstance(self.name, str) or not self.name.strip() or not self.name.isprintable() or '"' in self.name:
+            raise ValueError(
+                f"name is {self.name!r}; the name of a setting must be a text that is not empty, without control "
+                'characters and without ".'
+            )
+
 
 @dataclass(frozen=True)
 class Evaluation:

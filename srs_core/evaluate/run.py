@@ -46,7 +46,16 @@ def here(model: Model, tasks: Iterator[Task]) -> Generator[Step, None, None]:
 def result_paths(evaluation: Evaluation, out: Path, title: str = "") -> dict[str, Path]:
     """The file of each part: `out` itself when there is but one, else `out` with the part's name added."""
     alone = len(evaluation.parts) == 1 and not title
-    return {part.name: result_path(out, "-".join(filter(None, (title, part.name))), alone) for part in evaluation.parts}
+    names: dict[Path, str] = {}
+    for part in evaluation.parts:
+        path = result_path(out, "-".join(filter(None, (title, part.name))), alone)
+        if path in names:
+            raise ValueError(
+                f"The settings {names[path]!r} and {part.name!r} would both be written to {path.name}; give them names "
+                "that differ in letters or digits."
+            )
+        names[path] = part.name
+    return {name: path for path, name in names.items()}
 
 
 def evaluate_stream(

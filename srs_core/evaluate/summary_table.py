@@ -2,8 +2,9 @@
 
 import csv
 import io
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from srs_core.evaluate.results import Results, find_base
@@ -11,6 +12,15 @@ from srs_core.metrics import RADII, Summary, summary
 from srs_core.smoothing.bounds import format_radius
 
 __all__ = ["FORMATS", "SummaryTable", "csv_table", "latex_table", "markdown_table", "summarise", "text_table"]
+
+LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%_#${}"}
+    | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+    | {"|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}"}
+    # At the beginning of a line, the line break before it would take these for its own options.
+    | {"[": "{[}", "*": "{*}"}
+)
+MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|~^&$"})
 
 
 @dataclass(frozen=True)
@@ -27,7 +37,7 @@ class SummaryTable:
         for results, s in zip(self.results, self.summaries, strict=True):
             record: dict[str, Any] = {"name": results.name, "model": results.model, "sigma": results.sigma}
             record |= {"pictures": s.pictures, "abstained": s.abstained}
-            record |= {f"certified_at_{r:g}": share for r, share in zip(self.radii, s.certified, strict=True)}
+            record |= {f"certified_at_{_plain(r)}": share for r, share in zip(self.radii, s.certified, strict=True)}
             record |= {"acr": s.acr, "mean_p_a": s.p_a, "mean_p_m": s.p_m, "mean_true_mismatch": s.true_mismatch}
             record |= {"mean_gap": s.gap, "bound_violations": s.violations, "beaten_at_equal_cost": s.beaten}
             record |= {
@@ -50,12 +60,12 @@ class SummaryTable:
 
     def _line(self, results: Results, s: Summary) -> dict[str, str]:
         return {
-            "setting": results.name,
-            "model": results.model,
+            "setting": " ".join(results.name.split()),
+            "model": " ".join(results.model.split()),
             "sigma": _number(results.sigma, "{:g}"),
             "pictures": str(s.pictures),
             "abstained %": f"{100 * s.abstained:.1f}",
-            **{f"r={r:g} %": f"{100 * share:.1f}" for r, share in zip(self.radii, s.certified, strict=True)},
+            **{f"r={_plain(r)} %": f"{100 * share:.1f}" for r, share in zip(self.radii, s.certified, strict=True)},
             "ACR": format_radius(s.acr),
             "p_A": _number(s.p_a, "{:.3f}"),
             "p_m %": _number(s.p_m, "{:.2f}", 100),
@@ -69,18 +79,25 @@ class SummaryTable:
 
 
 def summarise(results: Sequence[Results], radii: Sequence[float] = RADII, baseline: str | None = None) -> SummaryTable:
-    """Put result files into one table, each beside its base: the one named, else plain smoothing of the same model."""
-    named = None
+    """Put result files into one table, each beside the file that `find_base` compares it with.
+
+    `baseline` is the name of those files, where the user has chosen one. A radius that is given twice is one column.
+    """
+    for radius in radii:
+        if not (math.isfinite(radius) and radius >= 0):
+            raise ValueError(f"radius is {radius}; give finite numbers of at least 0.")
+    columns = tuple(dict.fromkeys(float(radius) for radius in radii))
     if baseline is not None:
-        named = next((each for each in results if each.name == baseline), None)
-        if named is None:
-            known = ", ".join(each.name for each in results)
-            raise ValueError(f"There is no result named {baseline!r} to compare with; there are {known}.")
-    summaries = []
-    for each in results:
-        base = find_base(each, results) if named is None else named
-        summaries.append(summary(each.frame, radii, None if base is None or base is each else base.frame))
-    return SummaryTable(tuple(radii), tuple(results), tuple(summaries))
+        known = dict.fromkeys(each.name for each in results)
+        if baseline not in known:
+            raise ValueError(f"There is no result named {baseline!r} to compare with; there are {', '.join(known)}.")
+        results = [replace(each, against=baseline) for each in results]
+    bases = [find_base(each, results) for each in results]
+    summaries = [
+        summary(each.frame, columns, None if base is None else base.frame)
+        for each, base in zip(results, bases, strict=True)
+    ]
+    return SummaryTable(columns, tuple(results), tuple(summaries))
 
 
 def text_table(table: SummaryTable) -> str:
@@ -98,13 +115,14 @@ def markdown_table(table: SummaryTable) -> str:
     """For a README or an issue."""
     header, lines = table.cells()
     rule = ["---", *["---:"] * (len(header) - 1)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in [header, rule, *lines])
+    shown, *body = [[cell.translate(MARKDOWN) for cell in line] for line in [header, *lines]]
+    return "".join(f"| {' | '.join(line)} |\n" for line in [shown, rule, *body])
 
 
 def latex_table(table: SummaryTable) -> str:
     """For a paper: a tabular of the booktabs package."""
     header, lines = table.cells()
-    top, *body = [f"  {' & '.join(map(_latex, line))} \\\\" for line in [header, *lines]]
+    top, *body = [f"  {' & '.join(cell.translate(LATEX) for cell in line)} \\\\" for line in [header, *lines]]
     begin = f"\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}"
     return "\n".join([begin, r"  \toprule", top, r"  \midrule", *body, r"  \bottomrule", r"\end{tabular}"]) + "\n"
 
@@ -131,7 +149,6 @@ def _number(value: float | None, form: str, scale: float = 1.0) -> str:
     return "" if value is None else form.format(scale * value)
 
 
-def _latex(cell: str) -> str:
-    for character in "&%_#$":
-        cell = cell.replace(character, f"\\{character}")
-    return cell
+def _plain(radius: float) -> str:
+    """A radius with all digits that tell it from others, and without a needless fraction."""
+    return str(radius).removesuffix(".0")

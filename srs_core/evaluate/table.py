@@ -2,19 +2,28 @@
 
 import json
 import os
+import re
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from types import NoneType, TracebackType
+from typing import Any, get_args
 
 from filelock import FileLock, Timeout
 
 from srs_core.evaluate.rows import COLUMNS, Row
+from srs_core.files import write_text
 
 __all__ = ["ResultError", "Table", "sidecar_path"]
 
 HEADER = "\t".join(COLUMNS) + "\n"
 FORMAT = 1
+
+CELLS = {int: r"-?[0-9]+", float: r"-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?", str: r"[^\t]+", NoneType: ""}
+"""What a cell of each kind looks like."""
+
+NARROWER = {"idx": r"[0-9]+", "time": r"([0-9]+ days?, )?[0-9]+:[0-9]{2}:[0-9]{2}(\.[0-9]+)?"}
+"""Columns of which more is known than their kind."""
 
 ONCE_FIXED = {"proxy_precision": "float32"}
 """Settings that older files do not name, and what they were then."""
@@ -49,7 +58,7 @@ class Table:
         try:
             self._order = _repaired(path)
             earlier = _agreed_runs(path, identity) if self._order else []
-            _write(
+            write_text(
                 sidecar_path(path),
                 json.dumps(
                     {"format": FORMAT, "name": name, "settings": identity, "runs": [*earlier, run]},
@@ -59,10 +68,10 @@ class Table:
                 + "\n",
             )
             if not self._order:
-                _write(path, HEADER)
+                write_text(path, HEADER)
             self._stream = path.open("a", encoding="utf-8", newline="")
         except BaseException:
-            self._lock.release()
+            self._release()
             raise
         self.done = set(self._order)
 
@@ -79,14 +88,12 @@ class Table:
         if self._order == sorted(self._order):
             return
         lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)[1:]
-        _write(self.path, HEADER + "".join(sorted(lines, key=lambda line: int(line.split("\t", 1)[0]))))
+        write_text(self.path, HEADER + "".join(sorted(lines, key=lambda line: int(line.split("\t", 1)[0]))))
 
     def close(self) -> None:
         """Give the file free."""
         self._stream.close()
-        with suppress(OSError):  # where an open file cannot be removed, it stays: only the lock on it counts
-            Path(self._lock.lock_file).unlink()
-        self._lock.release()
+        self._release()
 
     def __enter__(self) -> "Table":
         return self
@@ -95,6 +102,11 @@ class Table:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _release(self) -> None:
+        with suppress(OSError):  # where an open file cannot be removed, it stays: only the lock on it counts
+            Path(self._lock.lock_file).unlink()
+        self._lock.release()
 
 
 def _repaired(path: Path) -> list[int]:
@@ -115,13 +127,30 @@ def _repaired(path: Path) -> list[int]:
         with path.open("r+b") as stream:
             stream.truncate(whole)
             os.fsync(stream.fileno())
-    indices = []
-    for number, line in enumerate(content[len(header) : whole].decode(errors="replace").splitlines(), start=2):
-        cells = line.split("\t")
-        if len(cells) != len(COLUMNS) or not cells[0].isdecimal():
+    found: dict[int, int] = {}
+    for number, line in enumerate(content[len(header) : whole].decode(errors="replace").split("\n")[:-1], start=2):
+        if not LINE.fullmatch(line):
             raise ResultError(f"Line {number} of {path} is damaged. Delete that line to have its picture done again.")
-        indices.append(int(cells[0]))
-    return indices
+        index = int(line.split("\t", 1)[0])
+        if index in found:
+            raise ResultError(
+                f"Line {number} of {path} is about picture {index}, as line {found[index]} is. Delete one of the two; "
+                "if they differ, both, to have the picture done again."
+            )
+        found[index] = number
+    return list(found)
+
+
+def _line_pattern() -> re.Pattern[str]:
+    """What a whole line looks like: a cell for each of the columns of `Row`, of the column's kind."""
+    cells = (
+        NARROWER.get(column.name, "|".join(CELLS[kind] for kind in get_args(column.type) or (column.type,)))
+        for column in fields(Row)
+    )
+    return re.compile("\t".join(f"({cell})" for cell in cells))
+
+
+LINE = _line_pattern()
 
 
 def _agreed_runs(path: Path, identity: dict[str, Any]) -> list[dict[str, Any]]:
@@ -130,7 +159,7 @@ def _agreed_runs(path: Path, identity: dict[str, Any]) -> list[dict[str, Any]]:
     try:
         document = json.loads(sidecar.read_text(encoding="utf-8"))
         before, runs = dict(document["settings"]), list(document["runs"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ResultError(
             f"{path} has rows, but {sidecar.name}, which says how they were made, cannot be read ({error}). Choose "
             "another file for the results."
@@ -148,13 +177,3 @@ def _agreed_runs(path: Path, identity: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _told(values: dict[str, Any], key: str) -> str:
     return repr(values[key]) if values.get(key) is not None else "not set"
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file's content at once: whoever looks finds the old content or the new, and nothing between."""
-    temporary = path.with_name(f"{path.name}.part")
-    with temporary.open("w", encoding="utf-8", newline="") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    temporary.replace(path)

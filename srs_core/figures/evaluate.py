@@ -17,6 +17,8 @@ Points = tuple[Sequence[float], Sequence[float]]
 """Radii, and percentages at them."""
 
 MARKS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star")
+LEAST_SPREAD = 1e-12
+"""What differs by less differs by rounding only, and shares one bin."""
 EXPLAINED = {
     "p_a": "lower bound on the share of votes for the class (p_A)",
     "p_m": "bound on the share of votes that the standard model would not confirm (p_m)",
@@ -105,7 +107,8 @@ def radius_figure(
     figure = go.Figure()
     largest = float(base["radius"].max())
     for name, frame in frames.items():
-        both = frame.merge(base, on="idx", suffixes=("", "_base"))
+        # Of other columns a file from elsewhere may have any, even radius_base.
+        both = frame[["idx", "radius"]].merge(base[["idx", "radius"]], on="idx", suffixes=("", "_base"))
         figure.add_scatter(
             x=both["radius_base"],
             y=both["radius"],
@@ -123,7 +126,7 @@ def radius_figure(
 
 
 def figures_of(results: Sequence[Results]) -> dict[str, go.Figure]:
-    """All plots that these files have data for, by their headings."""
+    """All plots that these files have data for, by their headings; each file beside its base as `find_base` has it."""
     labelled = labels_of(results)
     figures = {"Certified accuracy": accuracy_figure({name: r.frame for name, r in labelled.items()})}
     spread = (("Lower bounds on p_A", "p_a", False), ("Mismatch bounds p_m", "p_m", True), ("Gaps", "gap", True))
@@ -131,13 +134,16 @@ def figures_of(results: Sequence[Results]) -> dict[str, go.Figure]:
         values = {
             name: r.frame[column].dropna().to_numpy(dtype=float) for name, r in labelled.items() if column in r.frame
         }
-        values = {name: each for name, each in values.items() if len(each)}
-        if values:
+        if values := _filled(values):
             figures[heading] = histogram_figure(values, EXPLAINED[column], percent, list(labelled))
     bases = {name: find_base(r, results) for name, r in labelled.items()}
-    against = {name: (labelled[name], base) for name, base in bases.items() if base is not None}
-    if against:
-        differences = {name: relative_radius_differences(r.frame, base.frame) for name, (r, base) in against.items()}
+    against = {
+        name: (labelled[name], base)
+        for name, base in bases.items()
+        if base is not None and labelled[name].frame["idx"].isin(base.frame["idx"]).any()
+    }
+    differences = {name: relative_radius_differences(r.frame, base.frame) for name, (r, base) in against.items()}
+    if differences := _filled(differences):
         figures["Relative radius differences"] = histogram_figure(differences, EXPLAINED["rrd"], True, list(labelled))
     for base in dict.fromkeys(base for _, base in against.values()):
         frames = {name: r.frame for name, (r, own) in against.items() if own is base}
@@ -146,13 +152,17 @@ def figures_of(results: Sequence[Results]) -> dict[str, go.Figure]:
     return figures
 
 
+def _filled(values: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+    return {name: each for name, each in values.items() if len(each)}
+
+
 def _colour(name: str, among: Sequence[str]) -> str:
     return COLORWAY[list(among).index(name) % len(COLORWAY)]
 
 
 def _round_width(spread: float) -> float:
     """A bin width of 1, 2 or 5 times a power of ten that cuts the spread into 8 to 20 bins."""
-    if spread <= 0:
+    if spread < LEAST_SPREAD:
         return 0.01
     power = 10.0 ** np.floor(np.log10(spread / 20))
     return float(next(power * factor for factor in (1, 2, 5, 10) if power * factor * 20 >= spread))

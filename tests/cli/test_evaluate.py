@@ -57,6 +57,17 @@ def test_a_settings_file_says_what_to_run_and_options_change_it(tmp_path):
     assert (sidecar["settings"]["seed"], sidecar["settings"]["n"]) == (4, 16)
     mixed = run("evaluate", "--config", config, "--steps", 3, "--out", tmp_path / "r.tsv")
     assert "leave these options out" in str(mixed.exception)
+    ignored = run("evaluate", "--config", config, "--start", "zero", "--out", tmp_path / "r.tsv")
+    assert "leave --start out" in str(ignored.exception)
+
+
+def test_refused_settings_leave_the_kept_pictures_as_they_are(tmp_path):
+    out = tmp_path / "results.tsv"
+    assert run(*QUICK, "--steps", 1, "--out", out, "--keep-pictures").exit_code == 0
+    kept = (tmp_path / "results-pictures.npz").read_bytes()
+    refused = run(*QUICK, "--steps", 1, "--first", 1, "--out", out, "--keep-pictures")
+    assert "first was 0 and is 1 now" in str(refused.exception)
+    assert (tmp_path / "results-pictures.npz").read_bytes() == kept
 
 
 @pytest.mark.parametrize(
@@ -65,6 +76,10 @@ def test_a_settings_file_says_what_to_run_and_options_change_it(tmp_path):
         (("evaluate", "--out", "r.tsv"), "No dataset is named"),
         (("evaluate", "--data", "gallery", "--n", "0", "--out", "r.tsv"), "n is 0"),
         ((*QUICK, "--workers", "2", "--out", "r.tsv"), "add --ray local"),
+        (
+            (*QUICK, "--ray", "local", "--out", "r.tsv"),
+            "device is 'cpu', but on Ray each worker takes what the cluster",
+        ),
         ((*QUICK, "--threads", "0", "--out", "r.tsv"), "threads is 0"),
         ((*QUICK, "--first", "99", "--stop", "100", "--out", "r.tsv"), "selects no picture"),
         (("report", "nothing.tsv"), "nothing.tsv"),

@@ -1,8 +1,12 @@
 """A real Ray cluster here gives the rows of a local run, loses none with a worker, and listens on loopback only."""
 
+import json
 import os
 import signal
+import socket
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
@@ -11,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from srs_core.evaluate.on_ray import Cluster, import_ray
+from srs_core.evaluate.on_ray import Cluster, RayError, import_ray
 from srs_core.evaluate.run import evaluate, evaluate_stream, result_paths
 from srs_core.planar import PlanarDEQ, load_planar
 
@@ -25,7 +29,27 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::FutureWarning"),
 ]
 
+on_linux = pytest.mark.skipif(
+    not Path("/proc/net/tcp").exists(), reason="Only Linux tells about processes and sockets in /proc."
+)
+
 BOTH = ({"method": "rs"}, {"steps": 2})
+ROOT = Path(__file__).parents[2]
+OPTIONS = (
+    "evaluate --model cifar10-small-0.25 --data gallery --stop 6 --method rs --reference-steps 4 --n 200 --n0 8 "
+    "--alpha 0.2 --batch-size 20 --ray local --workers 1 --json --out"
+)
+
+# In a process of its own, which has no connection yet.
+CONNECT = """
+import sys
+from srs_core.evaluate.on_ray import Cluster, RayError, import_ray
+for address in sys.argv[1:]:
+    try:
+        Cluster(address).connect(import_ray())
+    except RayError as error:
+        print(error)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +134,7 @@ def test_an_error_in_a_worker_is_the_drivers_error(make_evaluation, tmp_path):
 
 
 @pytest.mark.usefixtures("cluster")
-@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="Only Linux tells about sockets in /proc.")
+@on_linux
 def test_a_cluster_on_this_machine_listens_on_loopback_only():
     processes = _descendants(os.getpid())
     listening = {inode: address for inode, address in _listening() if inode in _sockets(processes)}
@@ -122,6 +146,62 @@ def test_a_cluster_on_this_machine_listens_on_loopback_only():
 def test_impossible_numbers_are_named(options):
     with pytest.raises(ValueError, match=f"{next(iter(options))} is 0"):
         Cluster("local", **options)
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.timeout(60)
+def test_more_threads_than_a_machine_has_processors_are_refused(make_evaluation, tmp_path):
+    with pytest.raises(RayError, match="threads is 3, but no machine of the cluster has more than 2 processors"):
+        evaluate(make_evaluation({"steps": 2}), {"SRS-MDEQ-2A": tmp_path / "remote.tsv"}, Cluster("local", threads=3))
+
+
+@pytest.mark.timeout(60)
+def test_an_address_where_nothing_listens_is_refused_at_once():
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{deaf.getsockname()[1]}"
+        asked = [address, f"ray://{address}", "auto", "127.0.0.1:99999", "[::1:6379"]
+        environment = {**os.environ, "RAY_ADDRESS": address}
+        command = [sys.executable, "-c", CONNECT, *asked]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    named = [address, f"ray://{address}", address, "127.0.0.1:99999", "[::1:6379"]
+    told = done.stdout.splitlines()
+    assert len(told) == len(named)
+    for line, name in zip(told, named, strict=True):
+        assert line.startswith(f"No Ray cluster can be reached at '{name}' (")
+
+
+@on_linux
+def test_a_lost_worker_is_told_on_standard_error_and_json_stays_json(tmp_path):
+    code, out, told = _evaluate_and_kill_a_worker(tmp_path)
+    assert "Task _work failed" in told
+    assert code == 0, told
+    assert json.loads(out)["summary"][0]["pictures"] == 6
+
+
+def _evaluate_and_kill_a_worker(folder: Path) -> tuple[int, str, str]:
+    """Run the command line on Ray and kill a worker of its cluster while a picture is in work."""
+    command = [sys.executable, "-m", "srs_core", *OPTIONS.split(), str(folder / "results.tsv")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, **pipes) as process:
+        while process.poll() is None:
+            programs = {_program(pid): pid for pid in _descendants(process.pid)}
+            if "ray::_work" in programs:
+                os.kill(programs["ray::_work"], signal.SIGKILL)
+                break
+            time.sleep(0.02)
+        out, told = process.communicate()
+    return process.returncode, out, told
+
+
+def _program(pid: int) -> str:
+    """The name that a process goes by, without its folder."""
+    try:
+        first = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
+    except OSError:
+        return ""  # it has ended meanwhile
+    return first.decode().rpartition("/")[2].strip()
 
 
 def _descendants(root: int) -> set[int]:

@@ -65,6 +65,13 @@ def test_an_evaluation_refuses_namesakes_and_nothing(make_evaluation):
         Evaluation(good.model, good.dataset, good.selection, (Part("twice", Settings()), Part("twice", Settings())))
 
 
+@pytest.mark.parametrize("name", [5, ["x"], None, "", " ", "a\tb", "a\nb", "a\x85b", "a\u2028b", "\ud800", 'a "b"'])
+def test_a_name_that_would_spoil_a_result_file_is_refused(name):
+    with pytest.raises(ValueError, match=r"^name is .*; the name of a setting must be a text"):
+        Part(name, Settings())
+    assert Part("Grüße, 1 / 2's α=0.1", Settings())
+
+
 def test_settings_that_can_certify_nothing_are_refused_at_once(make_evaluation):
     with pytest.raises(ValueError, match="no certificate is possible"):
         make_evaluation({"method": "rs"}, {"steps": 2, "audit": 2})

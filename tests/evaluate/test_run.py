@@ -1,7 +1,10 @@
 """An evaluation says what certify says, row by row, and goes on where it was stopped."""
 
+from dataclasses import replace
+
 import pytest
 
+from srs_core.evaluate.plan import Part
 from srs_core.evaluate.rows import Row
 from srs_core.evaluate.run import evaluate, evaluate_stream, here, result_paths
 from srs_core.evaluate.table import ResultError
@@ -109,6 +112,16 @@ def test_other_settings_are_refused_before_anything_is_computed(make_evaluation,
     evaluate(make_evaluation({"steps": 2}), paths)
     with pytest.raises(ResultError, match=r"alpha was 0\.01 and is 0\.02 now"):
         next(evaluate_stream(make_evaluation({"steps": 2}, alpha=0.02), paths))
+
+
+def test_two_settings_do_not_share_a_file(make_evaluation, tmp_path):
+    evaluation = make_evaluation(*BOTH)
+    first, second = (part.settings for part in evaluation.parts)
+    namesakes = replace(evaluation, parts=(Part("a b", first), Part("a/b", second)))
+    with pytest.raises(ValueError, match=r"'a b' and 'a/b' would both be written to r-model-a-b\.tsv"):
+        result_paths(namesakes, tmp_path / "r.tsv", "model")
+    apart = replace(evaluation, parts=(Part("a b", first), Part("a+b", second)))
+    assert result_paths(apart, tmp_path / "r.tsv") == {"a b": tmp_path / "r-a-b.tsv", "a+b": tmp_path / "r-a+b.tsv"}
 
 
 def test_progress_counts_pictures_and_the_share_of_the_one_in_work(make_evaluation, tmp_path):

@@ -100,6 +100,9 @@ def test_rows_without_their_sidecar_are_not_touched(tmp_path, make_row):
     sidecar_path(path).unlink()
     with pytest.raises(ResultError, match=r"results\.tsv\.json"):
         fill(path, [make_row(1)])
+    sidecar_path(path).write_text("[" * 100_000)
+    with pytest.raises(ResultError, match=r"results\.tsv\.json, .* cannot be read"):
+        fill(path, [make_row(1)])
 
 
 def test_a_foreign_file_is_not_touched(tmp_path, make_row):
@@ -117,6 +120,63 @@ def test_a_damaged_line_in_the_middle_is_named(tmp_path, make_row):
     path.write_text("".join([lines[0], lines[1], "1\t3\n", lines[3]]))
     with pytest.raises(ResultError, match=r"Line 3 of .* is damaged"):
         fill(path, [])
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("idx", "-1"),
+        ("label", "3.5"),
+        ("radius", "abc"),
+        ("radius", ""),
+        ("radius", "nan"),
+        ("radius", "1_0"),
+        ("correct", "yes"),
+        ("time", "soon"),
+        ("p_m", "?"),
+        ("votes", ""),
+        ("equal_cost_n", "3.0"),
+        ("setting", ""),
+        ("sigma", "0.25 "),
+    ],
+)
+def test_a_cell_of_the_wrong_kind_is_named_by_its_line(tmp_path, make_row, column, cell):
+    path = tmp_path / "results.tsv"
+    fill(path, [make_row(0), make_row(1)])
+    lines = path.read_text().splitlines()
+    cells = lines[2].split("\t")
+    cells[COLUMNS.index(column)] = cell
+    path.write_text("\n".join([*lines[:2], "\t".join(cells), ""]))
+    with pytest.raises(ResultError, match=r"Line 3 of .*results\.tsv is damaged"):
+        fill(path, [])
+
+
+def test_a_picture_that_has_two_lines_is_named_with_both(tmp_path, make_row):
+    path = tmp_path / "results.tsv"
+    fill(path, [make_row(0), make_row(20), make_row(40)])
+    path.write_text(path.read_text() + make_row(20, radius=0.5).line())
+    with pytest.raises(ResultError, match=r"Line 5 of .*results\.tsv is about picture 20, as line 3 is\."):
+        fill(path, [])
+
+
+def test_every_row_that_is_written_is_taken_back(tmp_path, make_row):
+    rows = [
+        make_row(0, predict=-1, p_m=None, audited=None, equal_cost_n=None, time="0:00:00.000001"),
+        make_row(
+            1, sigma=1, gap=-2.5e-07, p_a=1e-300, radius=1e16, time="12 days, 3:04:05.000000", model="mein Netz é"
+        ),
+    ]
+    fill(tmp_path / "results.tsv", rows)
+    with Table(tmp_path / "results.tsv", "name", IDENTITY, {}) as table:
+        assert table.done == {0, 1}
+
+
+def test_a_refused_start_leaves_nothing_beside_the_file(tmp_path):
+    path = tmp_path / "theirs.tsv"
+    path.write_text("a\tb\n1\t2\n")
+    with pytest.raises(ResultError, match="other columns"):
+        fill(path, [])
+    assert [child.name for child in tmp_path.iterdir()] == ["theirs.tsv"]
 
 
 def test_a_second_process_is_told_and_a_killed_one_leaves_no_lock(tmp_path, make_row):

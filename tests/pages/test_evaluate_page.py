@@ -127,6 +127,49 @@ def test_a_usual_file_from_elsewhere_is_shown_and_junk_is_refused(draw):
     assert "lacks the columns idx, label" in test.error[0].value
 
 
+HEADER, RIGHT, ABSTAINED = USUAL.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        HEADER.replace(b"radius", b"radius\tradius_base") + b"0\t3\t3\t0.4\tx\t1\t1.5\n",
+        HEADER + b"0\t3\t3\t5e-324\t1\t1.5\n1\t3\t3\t1e15\t1\t0\n",
+        HEADER + b"7000\t3\t3\t0.4\t1\t1.5\n",
+        HEADER + ABSTAINED,
+    ],
+    ids=["columns like ours", "extreme numbers", "no common picture", "abstentions alone"],
+)
+def test_odd_files_are_shown_beside_a_plain_run(draw, content):
+    settings = {"model": "m", "sigma": 0.25, "method": "rs"}
+    test = draw()
+    for name, rows, steps in (("plain.tsv", USUAL, 30), ("odd.tsv", content, "none")):
+        sidecar = json.dumps({"settings": {**settings, "steps": steps}}).encode()
+        test.file_uploader(key="evaluate_files").upload(name, rows, "text/plain")
+        test.file_uploader(key="evaluate_files").upload(f"{name}.json", sidecar, "application/json")
+    test.run()
+    assert not test.exception
+    assert not test.error
+    assert list(test.dataframe[0].value["setting"]) == ["plain", "odd"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (HEADER + b"0\t3\t3\t1e30\t1\t0:00:01\n", "radius must hold a number"),
+        (HEADER + b"0\t3\t3\t0.4\t1\tsoon\n", "time must be"),
+        (USUAL + RIGHT, "idx 0 stands in more than one row"),
+    ],
+)
+def test_a_damaged_file_is_named_and_the_others_are_shown(draw, content, words):
+    test = draw()
+    test.file_uploader(key="evaluate_files").upload("theirs.tsv", USUAL, "text/plain")
+    test.file_uploader(key="evaluate_files").upload("bad.tsv", content, "text/plain").run()
+    assert not test.exception
+    assert words in test.error[0].value
+    assert list(test.dataframe[0].value["setting"]) == ["theirs"]
+
+
 @pytest.mark.slow
 def test_a_small_evaluation_runs_in_the_background(draw):
     test = draw()
