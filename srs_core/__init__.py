@@ -11,9 +11,13 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# Read when torch is imported. Its threads otherwise wait for each other by spinning, which takes the cores from the
-# compiled network's own threads and, on a busy machine, made a certification six times as slow.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# Read when torch is imported. Its threads otherwise wait for each other by spinning for a millisecond, which takes the
+# cores from the compiled network's own threads and, on a busy machine, made a certification six times as slow. With
+# GNU's OpenMP some microseconds of spinning are better than none: waking a thread for each of a solver's many small
+# steps made a certification on a quiet machine half as slow again.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+    os.environ.setdefault("GOMP_SPINCOUNT", "4000")
 
 if TYPE_CHECKING:
     from srs_core.images import ImageError as ImageError

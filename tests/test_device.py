@@ -46,12 +46,22 @@ def test_an_absent_apple_gpu_says_what_to_do() -> None:
         pick_device("mps")
 
 
-@pytest.mark.parametrize(("chosen", "expected"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
-def test_torch_waits_without_spinning_unless_the_user_says_otherwise(chosen: dict[str, str], expected: str) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+@pytest.mark.parametrize(
+    ("chosen", "policy", "spins"),
+    [
+        ({}, "PASSIVE", "4000"),
+        ({"GOMP_SPINCOUNT": "7"}, "PASSIVE", "7"),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE", "30000000000"),
+    ],
+)
+def test_torch_hardly_spins_when_it_waits_unless_the_user_says_otherwise(
+    chosen: dict[str, str], policy: str, spins: str
+) -> None:
+    ours = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+    environment = {name: value for name, value in os.environ.items() if name not in ours}
     done = subprocess.run(
         [sys.executable, "-c", "import srs_core.device"],
-        env={**environment, **chosen, "OMP_DISPLAY_ENV": "TRUE"},
+        env={**environment, **chosen, "OMP_DISPLAY_ENV": "VERBOSE"},
         cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
@@ -59,4 +69,7 @@ def test_torch_waits_without_spinning_unless_the_user_says_otherwise(chosen: dic
     )
     if "OMP_WAIT_POLICY" not in done.stderr:
         pytest.skip("this build of torch has no OpenMP that tells its settings")
-    assert f"OMP_WAIT_POLICY = '{expected}'" in done.stderr.replace("='", " = '")
+    told = done.stderr.replace("='", " = '")
+    assert f"OMP_WAIT_POLICY = '{policy}'" in told
+    if "GOMP_SPINCOUNT" in told:
+        assert f"GOMP_SPINCOUNT = '{spins}'" in told
