@@ -40,7 +40,7 @@ def checkpoint_folder() -> Path:
 def available_models() -> list[Card]:
     """The cards of all checkpoints there are, by name; a file that is no card is passed over."""
     cards = []
-    for weights in sorted(checkpoint_folder().glob("*.safetensors")):
+    for weights in sorted(checkpoint_folder().glob("*.safetensors"), key=lambda path: path.stem):
         try:
             cards.append(Card.read(weights.with_suffix(".json")))
         except CheckpointError:

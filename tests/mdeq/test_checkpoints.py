@@ -107,6 +107,8 @@ def test_a_damaged_file_whose_card_fits_is_refused(shelf: Path) -> None:
 def test_the_shipped_models_load() -> None:
     cards = available_models()
     assert cards
+    names = [card.name for card in cards]
+    assert names == sorted(names)
     for card in cards:
         assert load_model(card.name, "cpu").sigma == card.sigma
 
