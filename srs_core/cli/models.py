@@ -1,7 +1,7 @@
 """`models` and `import-checkpoint`: what there is to certify with."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -34,8 +34,8 @@ def models(
         return
     name = Column("name", no_wrap=True)
     # Without lines between the columns all of it fits 80 characters, long names included.
-    look: dict[str, Any] = {"box": SIMPLE_HEAD, "padding": (0, 1, 0, 0)}
-    table = Table(name, "size", "noise", "accuracy under noise", "residual after 30 steps", **look)
+    headers = (name, "size", "noise", "accuracy under noise", "residual after 30 steps")
+    table = Table(*headers, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     certified = any("certified" in card.measured for card in cards)
     if certified:
         table.add_column("certified at 0.25")
